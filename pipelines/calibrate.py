@@ -30,19 +30,18 @@ from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import CALIBRATE, SanitizeOptions
+from dxbeam.commands.flags.registry import CALIBRATE
 from dxbeam.commands.options import parse
-from dxbeam.commands.request import check_measured, read_corpus
+from dxbeam.commands.request import check_measured
 from dxbeam.errors import RunError
 from dxbeam.transforms.reading.count_words import CountWords
-from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 with launch.needing("calibrating needs scipy, matplotlib and jinja2; install them", "report"):
     from dxbeam.analysis.calibrate.job import CalibrateJob, calibrated, described, read_options
     from dxbeam.analysis.calibrate.page import in_short, page
     from dxbeam.analysis.calibrate.transform import MeasureCurve
+    from dxbeam.analysis.measure.job import corpus_of
     from dxbeam.analysis.measure.plan import Question, check_words
-    from dxbeam.analysis.measure.public_parameters import reads_together
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.word_sample import uniform_sample
     from dxbeam.analysis.pages.page import REPORT
@@ -50,19 +49,14 @@ with launch.needing("calibrating needs scipy, matplotlib and jinja2; install the
 
 def build(job: CalibrateJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
-    pipeline = launch.new_pipeline(job.options)
-    counting = drawing = None
-    others = []
-    if shared.input:
-        if reads_together([job.grid.mechanism]):  # words of the vocabulary are in no text
-            drawing = DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
-        else:
-            counting = CountWords(read_corpus(shared), job.vocabulary)
-            others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
+    measure = job.options.view_as(MeasureOptions)
+    pipeline, corpus = launch.new_pipeline(job.options), corpus_of(job, [job.grid.mechanism])
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
-        measure.words, job.vocabulary.words, measure.seed, counting, drawing
+        measure.words, job.vocabulary.words, measure.seed, corpus
     )
+    others = []
+    if isinstance(corpus, CountWords):  # words that are read in texts are compared with no others
+        others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
     # The uniform sample comes first, and so gets the noise that it gets without a corpus.
     samples = sample | "BesideUniform" >> beam.Map(lambda drawn, uniform: [*uniform, drawn], others)
     _ = samples | "MeasureCurve" >> MeasureCurve(

@@ -81,7 +81,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
     measure_documents: Any = classifiers() if task else None
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = words_of(job, shared.input) if shared.input else None
-    sample, _ = pipeline | "SampleWords" >> SampleWords(
+    sample, left_out = pipeline | "SampleWords" >> SampleWords(
         attacked.attacked_words, job.vocabulary.words, seed, counting
     )
     public = None
@@ -108,7 +108,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
             documents, search, seed
         )
     output = job.options.view_as(OutputOptions).output
-    _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
+    _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, left_out, utility, baseline)
     return pipeline
 
 

@@ -32,17 +32,14 @@ from dxbeam.commands import launch
 from dxbeam.commands.console import counted
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
+from dxbeam.commands.flags.registry import MEASURE
 from dxbeam.commands.options import parse
-from dxbeam.commands.request import check_measured, read_corpus
-from dxbeam.transforms.reading.count_words import CountWords
-from dxbeam.transforms.reading.draw_texts import DrawTexts
+from dxbeam.commands.request import check_measured
 
 with launch.needing("measuring needs scipy, matplotlib and jinja2; install them", "report"):
-    from dxbeam.analysis.measure.job import MeasureJob, described, read_options
+    from dxbeam.analysis.measure.job import MeasureJob, corpus_of, described, read_options
     from dxbeam.analysis.measure.page import WriteReport
     from dxbeam.analysis.measure.plan import Plan, check_words
-    from dxbeam.analysis.measure.public_parameters import reads_together
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import (
         MeasureShares,
@@ -59,16 +56,10 @@ with launch.needing("measuring needs scipy, matplotlib and jinja2; install them"
 
 def build(job: MeasureJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
-    pipeline = launch.new_pipeline(job.options)
-    counting = drawing = None
-    if shared.input:
-        if reads_together(job.question.mechanisms):
-            drawing = DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
-        else:
-            counting = CountWords(read_corpus(shared), job.vocabulary)
+    measure = job.options.view_as(MeasureOptions)
+    pipeline, corpus = launch.new_pipeline(job.options), corpus_of(job, job.question.mechanisms)
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
-        measure.words, job.vocabulary.words, measure.seed, counting, drawing
+        measure.words, job.vocabulary.words, measure.seed, corpus
     )
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     planned = sample | "PlanMeasurement" >> beam.ParDo(PlanMeasurement(job.question, search))

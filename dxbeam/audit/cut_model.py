@@ -80,8 +80,8 @@ def _level(
 ) -> tuple[Floats, SparseRows, Ids]:
     """A level of the cut model: the weights of the level below, the table, each entry's new number.
 
-    ``rows`` and ``events`` are the new numbers of the whole model's rows, -1 for those left
-    out, and of its columns; there will be ``height`` times ``width``.
+    ``rows`` and ``events`` are the new numbers of the whole model's rows, -1 for those left out,
+    and of its columns; there will be ``height`` times ``width``.
     """
     numbers = np.repeat(rows, np.diff(table.starts))
     left = numbers >= 0

@@ -86,9 +86,8 @@ def counts_of_distribution(
 ) -> Evidence:
     """Counts of outcomes, int64 [k], against a distribution: chi-square, judged by binomial tails.
 
-    The p-value is exact at any count: the smallest of the outcomes' two-sided binomial
-    p-values, times the number of outcomes. ``tolerance`` is how far a probability may be from
-    the exact one.
+    The p-value is exact at any count: the smallest of the outcomes' two-sided binomial p-values,
+    times the number of outcomes. ``tolerance`` is how far a probability may be from the exact one.
     """
     trials = int(counts.sum())
     below = stats.binom.cdf(counts, trials, np.clip(distribution - tolerance, 0, 1))
@@ -120,8 +119,8 @@ def same_distribution(first: Counts, second: Counts) -> Evidence:
 def likely_set(first: Counts, second: Counts, delta: float) -> npt.NDArray[np.bool_]:
     """The set of outputs that tells x from x' best, by a sample that is then put aside.
 
-    Outputs are ordered by likelihood ratio, and the prefix with the largest lower bound (at 99
-    %, with this delta) is taken. The counts for x and x' are int64 [k].
+    Outputs are ordered by likelihood ratio, and the prefix with the largest lower bound (at 99 %,
+    with this delta) is taken. The counts for x and x' are int64 [k].
     """
     order = np.argsort(-(first + 0.5) / (second + 0.5), kind="stable")
     inside, outside = np.cumsum(first[order]), np.cumsum(second[order])
@@ -141,8 +140,8 @@ def loss_lower_bound(
 ) -> Floats:
     """A bound below ln((P(S|x) - delta) / P(S|x')), by Clopper and Pearson's intervals.
 
-    Of so many trials an output for x was in S ``hits`` times, one for x' ``other_hits`` times.
-    The bound is wrong with the probability ``error`` at most; -inf where nothing can be said.
+    Of so many trials an output for x was in S ``hits`` times, one for x' ``other_hits`` times. The
+    bound is wrong with the probability ``error`` at most; -inf where nothing can be said.
     """
     low, high = _intervals(hits, trials, other_hits, other_trials, error / 2)
     with np.errstate(divide="ignore", invalid="ignore"):

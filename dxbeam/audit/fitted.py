@@ -93,7 +93,7 @@ class Fitted:
         """The mechanism over a vocabulary; the constant is solved for further epsilons too."""
         if self == Fitted():
             return plain
-        return _made(self, plain, vocabulary, tuple(sorted({plain.epsilon, *epsilons})))
+        return _fitted(self, plain, vocabulary, tuple(sorted({plain.epsilon, *epsilons})))
 
     def as_dict(self) -> dict[str, Any]:
         """What names it, ready for JSON."""
@@ -108,7 +108,7 @@ class Fitted:
 
 
 @lru_cache(16)
-def _made(fitted: Fitted, plain: Any, vocabulary: Vocabulary, epsilons: tuple[float, ...]) -> Any:
+def _fitted(fitted: Fitted, plain: Any, vocabulary: Vocabulary, epsilons: tuple[float, ...]) -> Any:
     mechanism = plain
     if fitted.base is not None:
         mechanism = dataclasses.replace(mechanism, base=fitted.base(plain, vocabulary))

@@ -34,9 +34,9 @@ def add_on_grid(step: float) -> Release:
 def reachable(released: Reals, words: Reals, release: Release) -> npt.NDArray[np.int64]:
     """The positions of words from which some noise of their float type leads to what was released.
 
-    Coordinate by coordinate: the nearest float to the difference, and the floats on both sides
-    of it, are tried; if none of them leads there, no float does. ``words`` are projected
-    vectors [N, m].
+    Coordinate by coordinate: the nearest float to the difference, and the floats on both sides of
+    it, are tried; if none of them leads there, no float does. ``words`` are projected vectors [N,
+    m].
     """
     left = np.arange(len(words))
     for coordinate in range(words.shape[1]):

@@ -1,7 +1,7 @@
 """An audit that can fail: statistical and exact tests of a mechanism against what it claims.
 
 ``audit`` runs a battery on a configuration as the release path runs it: through ``Sanitizer``, its
-keys and its random numbers. Distributions that are declared in references/distributions.py are
+keys and its random numbers. Distributions that are declared in references/table.py are
 tested exactly; the claimed privacy loss, independence of batches, of documents and texts,
 repeatability and unknown words are tested for every mechanism. docs/reference/audit-parts.md says
 what each test can find and what not.

@@ -16,24 +16,29 @@ from dxbeam.corpus.reading import check_readable
 from dxbeam.corpus.settings import TableSettings
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import language_model_handle
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.release import claim, places
-from dxbeam.release.request import ReleaseRequest
+from dxbeam.release.request import LedgerTerms, ReleaseRequest
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
 from dxbeam.transforms.reading.sources import ReadDocuments
+from dxbeam.transforms.sanitize import with_language_model
 
 
 def release_request(
     options: PipelineOptions, corpus_format: CorpusFormat, output_format: str
 ) -> ReleaseRequest:
     """What the flags ask for, whatever kind of release it is."""
-    flags, ledger = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
+    flags, ledger = options.view_as(SanitizeOptions), ledger_terms(options)
     output, metrics_output = places.for_release(
         flags.input,
         options.view_as(OutputOptions).output,
         flags.metrics_output,
         flags.key_uri,
-        ledger.ledger,
+        ledger.path,
     )
     return ReleaseRequest(
         corpus=pinned(flags.input),
@@ -44,11 +49,25 @@ def release_request(
         metrics_output=metrics_output,
         key_uri=flags.key_uri,
         max_dead_letters=flags.max_dead_letters,
-        ledger=ledger.ledger,
-        corpus_id=ledger.corpus_id,
-        max_epsilon=ledger.max_epsilon,
+        ledger=ledger,
         output_table=options.view_as(TableOptions).output_table,
     )
+
+
+def ledger_terms(options: PipelineOptions) -> LedgerTerms:
+    """What the flags say of a ledger."""
+    flags = options.view_as(LedgerOptions)
+    return LedgerTerms(flags.ledger, flags.corpus_id, flags.max_epsilon)
+
+
+def settings_of(
+    flags: SanitizeOptions,
+) -> tuple[Configuration, VocabularyHandle, LanguageModelHandle | None]:
+    """How words are released, and the handles of what that reads."""
+    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
+    vocabulary = artifact.handle(flags.vocabulary)
+    model = language_model_handle(flags.language_model) if flags.language_model else None
+    return with_language_model(settings, model, vocabulary), vocabulary, model
 
 
 def corpus_format(

@@ -108,8 +108,8 @@ def read_arpa(
     """Reads a published model, .arpa or .gz, for a vocabulary; longer n-grams are not used.
 
     ``unseen_mass`` is the probability that words share which the file lacks; ``is_word`` says
-    whether a text is a word by the rule of tokenization. An ArtifactError where the file cannot
-    be read, is damaged, or has too short n-grams.
+    whether a text is a word by the rule of tokenization. An ArtifactError where the file cannot be
+    read, is damaged, or has too short n-grams.
     """
     numbers, levels = read_levels(path, order)
     ids, words = _mapped(list(numbers), vocabulary, is_word), len(vocabulary)

@@ -33,8 +33,8 @@ def write_language_model(
 ) -> LanguageModelHandle:
     """Writes an artifact to an empty prefix, the manifest last; an OutputError where one is there.
 
-    ``casings`` are as ``kept_casings`` returns them, or None; ``facts`` are more JSON values
-    that a reader of the manifest should know.
+    ``casings`` are as ``kept_casings`` returns them, or None; ``facts`` are more JSON values that a
+    reader of the manifest should know.
     """
     files = {}
     with tempfile.TemporaryDirectory() as scratch:

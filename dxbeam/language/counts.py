@@ -55,8 +55,8 @@ def check_order(order: int, words: int) -> None:
 def ngram_codes(ids: Ids, starts: npt.NDArray[np.bool_], words: int, order: int) -> Ids:
     """The code, int64 [T], of the n-gram that ends at each word.
 
-    ``ids``, int64 [T], are of sentences one after the other, and ``starts``, bool [T], says
-    where each starts; one does with the first word.
+    ``ids``, int64 [T], are of sentences one after the other, and ``starts``, bool [T], says where
+    each starts; one does with the first word.
     """
     size, start = words + 2, words + 1
     before: Ids = np.where(ids == UNKNOWN, words, ids)

@@ -77,8 +77,8 @@ def _power(
 ) -> tuple[SparseRows, Floats, Floats]:
     """A level of the power: corrections, weights of the lower level, sums before they are made 1.
 
-    ``rows``, int64 [S], and ``lower``, float64 [S], are the row and the lower level's part of
-    each correction; ``sums``, float64 [R], those of the powers of that part over all words.
+    ``rows``, int64 [S], and ``lower``, float64 [S], are the row and the lower level's part of each
+    correction; ``sums``, float64 [R], those of the powers of that part over all words.
     """
     added = (lower + table.values) ** exponent - lower**exponent
     both = sums + np.bincount(rows, added, table.rows)

@@ -147,8 +147,8 @@ class LanguageModel:
     ) -> Floats:
         """What triples add to p(z | second), of shapes that broadcast; 0 if not stored.
 
-        The pairs are looked up first, so this is fast where ``first`` and ``second`` have
-        length 1 along the last axis.
+        The pairs are looked up first, so this is fast where ``first`` and ``second`` have length 1
+        along the last axis.
         """
         after = self._numbered(after)
         pairs = self._pairs(first, second)

@@ -20,9 +20,8 @@ def described_files(files: Iterable[tuple[str, str, int]]) -> list[dict[str, Any
 def refuse_the_corpus(manifest: Mapping[str, Any], files: Iterable[tuple[str, str, int]]) -> None:
     """Refuses a language model that was made of a file of the corpus that is to be released.
 
-    Only files of the same size are read. The same texts in another file are not recognised:
-    that the model is public is for its user to know. ``files`` are path, name and size in bytes
-    of each.
+    Only files of the same size are read. The same texts in another file are not recognised: that
+    the model is public is for its user to know. ``files`` are path, name and size in bytes of each.
     """
     source = manifest.get("source")
     known = source.get("files", []) if isinstance(source, dict) else []

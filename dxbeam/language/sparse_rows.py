@@ -110,7 +110,7 @@ class SparseRows:
         """The values, float64, at places, int64 of shapes that broadcast; 0 for no entry."""
         values = np.zeros(np.broadcast_shapes(rows.shape, columns.shape))
         flat = values.reshape(-1)
-        for places, entries in self._found(rows, columns):
+        for places, entries in self._stored(rows, columns):
             flat[places] = self.values[entries]
         return values
 
@@ -118,16 +118,16 @@ class SparseRows:
         """The numbers of the entries at places, as ``values_at``; -1 where there is none."""
         slots = np.full(np.broadcast_shapes(rows.shape, columns.shape), -1, np.int64)
         flat = slots.reshape(-1)
-        for places, entries in self._found(rows, columns):
+        for places, entries in self._stored(rows, columns):
             flat[places] = entries
         return slots
 
-    def _found(self, rows: Ids, columns: Ids) -> Iterator[tuple[Ids, Ids]]:
+    def _stored(self, rows: Ids, columns: Ids) -> Iterator[tuple[Ids, Ids]]:
         """Places that have an entry, as numbers into the flattened shape, and the entries."""
         shape = np.broadcast_shapes(rows.shape, columns.shape)
         if not shape or 0 in shape or not len(self):
             if not shape and len(self):
-                yield from self._found(rows.reshape(1), columns.reshape(1))
+                yield from self._stored(rows.reshape(1), columns.reshape(1))
             return
         rows, columns = _padded(rows, len(shape)), _padded(columns, len(shape))
         row_bits, column_bits = _mixed(rows, _ROW_KEY), _mixed(columns, _COLUMN_KEY)
@@ -172,8 +172,8 @@ class SparseRows:
     ) -> Iterator[tuple[Ids, npt.NDArray[np.signedinteger]]]:
         """Which of some places have an entry, int64 [m], and the entries.
 
-        ``sums`` are of the mixed row and column; ``firsts`` and ``ends`` the first entry of
-        each one's row and behind the last.
+        ``sums`` are of the mixed row and column; ``firsts`` and ``ends`` the first entry of each
+        one's row and behind the last.
         """
         which: Ids | None = None
         slots = (sums >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)

@@ -62,16 +62,10 @@ class AddsNoise(Protocol):
     """
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
-        """The noise of each word.
+        """The noise of each word, float64 [B, n]; row i depends only on row i of ``random``.
 
-        Args:
-          random: as for ``release``; random numbers that are not used for noise come after those
-            that are.
-          search: the vocabulary, on which the noise's distribution may depend, but never on the
-            word.
-
-        Returns:
-          float64 [B, n]; row i depends only on row i of ``random``.
+        Random numbers that are not used for noise come after those that are. The distribution may
+        depend on the vocabulary, but never on the word.
         """
         ...
 
@@ -90,17 +84,10 @@ class ReadsReleased(Protocol):
     def release_in_order(
         self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
     ) -> Ids:
-        """Releases a word for each word.
+        """Releases a word for each word, int64 [B], by ``random``, uint64 [B, draws or more].
 
-        Args:
-          ids: int64 [B].
-          random: uint64 [B, draws or more].
-          search: the vocabulary.
-          places: int64 [B, 2], the two words before each, as released_before.py names them.
-
-        Returns:
-          int64 [B]; a row depends on its own row of the arguments and on the rows that ``places``
-          names.
+        ``places``, int64 [B, 2], are the two words before each, as released_before.py names them. A
+        row depends on its own row of the arguments and on the rows that ``places`` names.
         """
         ...
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.parameters import checked_epsilon, settle
 from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip
 from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
@@ -45,9 +45,9 @@ class CoordinateLaplace(ClippedVector):
     name: ClassVar[str] = "coordinate_laplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
         if self.clip is not None:
-            object.__setattr__(self, "clip", checked_clip(self.clip))
+            settle(self, clip=checked_clip(self.clip))
 
     def draws(self, dimensions: int) -> int:
         """Random numbers per word."""

@@ -24,6 +24,7 @@ import numpy as np
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.order_channel import OrderChannel
 from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.sampling.noise import uniform
 from dxbeam.mechanisms.sampling.order_choice import (
     SIZE_BITS,
@@ -50,7 +51,7 @@ class Diffractor(OrderChoice):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "orders", checked_orders(self.orders))
+        settle(self, orders=checked_orders(self.orders))
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word this many steps from each word: int64 [B] -> int64 [B]."""

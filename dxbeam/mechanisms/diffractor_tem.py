@@ -22,7 +22,7 @@ import numpy as np
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.order_channel import OrderChannel
 from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.parameters import checked_choice, checked_whole, choice
+from dxbeam.mechanisms.parameters import checked_choice, checked_whole, choice, settle
 from dxbeam.mechanisms.sampling.noise import below, uniform
 from dxbeam.mechanisms.sampling.order_choice import (
     SIZE_BITS,
@@ -73,9 +73,9 @@ class DiffractorTEM(OrderChoice):
         super().__post_init__()
         meaning = "the number of steps from which on words are alike"
         gamma = checked_whole("gamma", self.gamma, 1, _LARGEST_GAMMA, meaning)
-        object.__setattr__(self, "gamma", gamma)
+        settle(self, gamma=gamma)
         checked_choice("shape", self.shape, SHAPES, "whether the order has two ends")
-        object.__setattr__(self, "orders", checked_orders(self.orders))
+        settle(self, orders=checked_orders(self.orders))
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word at a place around each word's: int64 [B] -> int64 [B]."""
@@ -109,10 +109,10 @@ class DiffractorTEM(OrderChoice):
     def _steps(self, share: Floats, reach: _Reach) -> tuple[Ids, Ids, Ids]:
         """How many steps are made, by the inverse distribution function from its rare end.
 
-        Far places come first, then steps that can be made one way only, then those that can
-        be made both ways, the most steps first in each, and then none. Of uniform numbers,
-        float64 [B]: int64 [B], and whether this many can be made one way only, and whether
-        the place is a far one, bool [B].
+        Far places come first, then steps that can be made one way only, then those that can be made
+        both ways, the most steps first in each, and then none. Of uniform numbers, float64 [B]:
+        int64 [B], and whether this many can be made one way only, and whether the place is a far
+        one, bool [B].
         """
         rate = self._rate
         both, most = np.minimum(reach.down, reach.up), np.maximum(reach.down, reach.up)

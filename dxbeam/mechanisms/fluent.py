@@ -45,7 +45,7 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.uniform import uniform_model
-from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive, settle
 from dxbeam.mechanisms.public.public_model import PublicModel, public_model
 from dxbeam.mechanisms.sampling.exponential_choice import ROUNDED_CHOICE
 from dxbeam.mechanisms.sampling.fluent_choice import DRAWS, AllWords, choose_fluently, numbers_of
@@ -92,12 +92,14 @@ class Fluent:
     name: ClassVar[str] = "fluent"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        meaning = "the distance from which on words are alike"
-        object.__setattr__(self, "gamma", checked_positive("gamma", self.gamma, meaning))
-        if self.gamma > LARGEST_GAMMA:
+        epsilon, meaning = (
+            checked_epsilon(self.epsilon),
+            "the distance from which on words are alike",
+        )
+        gamma = checked_positive("gamma", self.gamma, meaning)
+        if gamma > LARGEST_GAMMA:
             raise ConfigurationError(f"gamma must be at most {LARGEST_GAMMA:g}: {meaning}")
-        object.__setattr__(self, "model", public_model(self.model))
+        settle(self, epsilon=epsilon, gamma=gamma, model=public_model(self.model))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""
@@ -112,8 +114,8 @@ class Fluent:
     ) -> Ids:
         """A word for each word, int64 [B], each read after the words released before it.
 
-        ``places``, int64 [B, 2], says which those are (released_before.py). A row depends
-        on its own row of the arguments and the rows it is read after.
+        ``places``, int64 [B, 2], says which those are (released_before.py). A row depends on its
+        own row of the arguments and the rows it is read after.
         """
         prepared = search.computed_once("fluent", lambda _: lru_cache(_KEPT)(_prepared))
         every, near = prepared(self, search)

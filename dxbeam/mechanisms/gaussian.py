@@ -38,9 +38,11 @@ from dxbeam.mechanisms.parameters import (
     checked_delta,
     checked_epsilon,
     checked_positive,
+    settle,
 )
 from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
+from dxbeam.mechanisms.sampling.noisy_vector import least
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 
@@ -69,14 +71,10 @@ def exact_slack(epsilon: float, distance: float, sigma: float) -> float:
 @functools.lru_cache(maxsize=64)
 def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
     """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most."""
-    low, high = 0.0, tail_sigma(epsilon, delta, distance)
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        if exact_slack(epsilon, distance, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(
+        lambda sigma: exact_slack(epsilon, distance, sigma) <= delta,
+        tail_sigma(epsilon, delta, distance),
+    )
 
 
 @dataclass(frozen=True)
@@ -98,10 +96,9 @@ class Gaussian(ClippedVector):
     name: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", checked_delta(self.delta))
+        settle(self, epsilon=checked_epsilon(self.epsilon), delta=checked_delta(self.delta))
         meaning = "how far apart two words may be for the guarantee to hold"
-        object.__setattr__(self, "distance", checked_positive("distance", self.distance, meaning))
+        settle(self, distance=checked_positive("distance", self.distance, meaning))
         if self.clip is not None:
             clip = checked_clip(self.clip)
             if self.distance not in (DISTANCE, 2 * clip):
@@ -110,8 +107,7 @@ class Gaussian(ClippedVector):
                     f"most {2 * clip:g} apart, and the guarantee holds for all of them; leave "
                     "distance out"
                 )
-            object.__setattr__(self, "clip", clip)
-            object.__setattr__(self, "distance", 2 * clip)
+            settle(self, clip=clip, distance=2 * clip)
 
     @property
     def sigma(self) -> float:

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.parameters import checked_epsilon, settle
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace
 from dxbeam.mechanisms.sampling.noisy_vector import LaplaceNoise
 from dxbeam.randomness import Random
@@ -37,7 +37,7 @@ class Laplace(LaplaceNoise):
     name: ClassVar[str] = "laplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Multidimensional Laplace noise: uint64 [B, draws] -> float64 [B, n]."""

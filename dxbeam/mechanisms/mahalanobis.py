@@ -24,7 +24,7 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share, settle
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace
 from dxbeam.mechanisms.sampling.noisy_vector import LaplaceNoise
 from dxbeam.randomness import Random
@@ -77,7 +77,7 @@ class Mahalanobis(LaplaceNoise):
     name: ClassVar[str] = "mahalanobis"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        epsilon = checked_epsilon(self.epsilon)
         meaning = "how much the vocabulary's covariance counts against the identity"
         weight = checked_share("covariance_weight", self.covariance_weight, meaning)
         if weight > LARGEST_WEIGHT:
@@ -85,7 +85,7 @@ class Mahalanobis(LaplaceNoise):
                 f"covariance_weight must be at most {LARGEST_WEIGHT:g}, not {weight!r}: with less "
                 "of the identity there may be directions without noise"
             )
-        object.__setattr__(self, "covariance_weight", weight)
+        settle(self, epsilon=epsilon, covariance_weight=weight)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""

@@ -59,6 +59,12 @@ def recorded_settings(mechanism: Any) -> dict[str, Any]:
     }
 
 
+def settle(parameters: object, **values: Any) -> None:
+    """Gives fields of a frozen dataclass the values that were checked."""
+    for name, value in values.items():
+        object.__setattr__(parameters, name, value)
+
+
 SMALLEST_EPSILON = 1e-3
 LARGEST_EPSILON = 1e4
 SMALLEST_RANK_C = 1e-10

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant
-from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, settle
 from dxbeam.mechanisms.public.base_measure import BaseMeasure
 from dxbeam.mechanisms.public.importance import Importance
 from dxbeam.mechanisms.public.weighed_choice import WeighedChoice
@@ -35,7 +35,7 @@ class SanText(WeighedChoice):
     name: ClassVar[str] = "santext"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
         self._check_public_values()
 
     def guarantee(self) -> Guarantee:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share, settle
 from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
@@ -51,16 +51,14 @@ class SanTextPlus:
     name: ClassVar[str] = "santext_plus"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        meaning = "the probability that a common word is replaced"
-        object.__setattr__(self, "p", checked_share("p", self.p, meaning))
+        p = checked_share("p", self.p, "the probability that a common word is replaced")
         meaning = "the share of the vocabulary that is sensitive"
         share = checked_share("sensitive", self.sensitive, meaning)
         if share == 0:
             raise ConfigurationError(
                 "sensitive must be above 0: sensitive words are what is released"
             )
-        object.__setattr__(self, "sensitive", share)
+        settle(self, epsilon=checked_epsilon(self.epsilon), p=p, sensitive=share)
 
     def first_sensitive(self, words: int) -> int:
         """Id of the first sensitive word of this many."""

@@ -23,7 +23,7 @@ from typing import ClassVar
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant
-from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_share
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_share, settle
 from dxbeam.mechanisms.public.base_measure import BaseMeasure
 from dxbeam.mechanisms.public.importance import Importance
 from dxbeam.mechanisms.public.weighed_choice import WeighedChoice
@@ -50,12 +50,12 @@ class TEM(WeighedChoice):
     name: ClassVar[str] = "tem"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
         meaning = "the largest probability that a word of the vocabulary becomes one beyond gamma"
         beta = checked_share("beta", self.beta, meaning)
         if not 0 < beta < 0.5:
             raise ConfigurationError(f"beta must be above 0 and below 0.5, not {beta:g}: {meaning}")
-        object.__setattr__(self, "beta", beta)
+        settle(self, beta=beta)
         self._check_public_values()
 
     def gamma(self, words: int) -> float:

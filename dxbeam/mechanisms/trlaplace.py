@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
+from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon, settle
 from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
@@ -45,6 +45,7 @@ from dxbeam.mechanisms.sampling.noise import (
     coordinate_laplace,
     coordinate_laplace_draws,
 )
+from dxbeam.mechanisms.sampling.noisy_vector import least
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 
@@ -88,14 +89,10 @@ def worst_delta(dimensions: int, rate: float, limit: float, diameter: float) -> 
 def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> float:
     """The smallest A, rounded up, at which no two vectors of the ball have a larger delta."""
     target = delta * (1 - _SAFETY)
-    low, high = 0.0, 2 * clip + math.log1p(dimensions / (2 * target)) / rate
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        if worst_delta(dimensions, rate, middle, 2 * clip) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(
+        lambda limit: worst_delta(dimensions, rate, limit, 2 * clip) <= target,
+        2 * clip + math.log1p(dimensions / (2 * target)) / rate,
+    )
 
 
 @dataclass(frozen=True)
@@ -114,9 +111,12 @@ class TrLaplace(ClippedVector):
     name: ClassVar[str] = "trlaplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", checked_delta(self.delta))
-        object.__setattr__(self, "clip", checked_clip(self.clip))
+        settle(
+            self,
+            epsilon=checked_epsilon(self.epsilon),
+            delta=checked_delta(self.delta),
+            clip=checked_clip(self.clip),
+        )
 
     def limit(self, dimensions: int) -> float:
         """A, in units of the embedding."""

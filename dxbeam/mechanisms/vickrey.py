@@ -31,6 +31,7 @@ from dxbeam.mechanisms.parameters import (
     checked_epsilon,
     checked_share,
     choice,
+    settle,
 )
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, Floats, uniform
 from dxbeam.randomness import Random
@@ -70,14 +71,13 @@ class Vickrey:
     name: ClassVar[str] = "vickrey"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        meaning = "how much the second nearest word is favoured"
-        object.__setattr__(self, "t", checked_share("t", self.t, meaning))
+        t = checked_share("t", self.t, "how much the second nearest word is favoured")
+        settle(self, epsilon=checked_epsilon(self.epsilon), t=t)
         if self.noise_of is not None:
             meaning = "the mechanism whose noise is added"
             checked_choice("noise_of", self.noise_of, tuple(NOISES), meaning)
             if self.noise_of == Laplace.name:  # as if it were not given: one configuration
-                object.__setattr__(self, "noise_of", None)
+                settle(self, noise_of=None)
         for key, value in dataclasses.asdict(self.source).items():
             if getattr(self, key) is not None:
                 object.__setattr__(self, key, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dxbeam import keys
 from dxbeam.corpus.files import CorpusFile, matching_files
@@ -35,10 +35,19 @@ def _snapshot_read(corpus: str) -> dict[str, str]:
     return {"input_snapshot": f"{table.snapshot}:{table.schema}"}
 
 
+class LedgerTerms(NamedTuple):
+    """The ledger's file, what it calls the corpus, and what all releases of that may add up to."""
+
+    path: str | None = None
+    corpus_id: str | None = None
+    max_epsilon: float | None = None
+
+
+NO_LEDGER = LedgerTerms()
+
+
 def account(
-    path: str | None,
-    corpus: str | None,
-    max_epsilon: float | None,
+    terms: LedgerTerms,
     settings: Settings,
     *,
     mechanism: str,
@@ -49,18 +58,18 @@ def account(
 ) -> Account | None:
     """What a run needs to enter its release; None where no ledger is asked for.
 
-    ``corpus`` is what the ledger's owner calls it, and ``vocabulary`` its digest, or "". The kept
-    key is read. ConfigurationError: a ledger without a corpus or the other way round, a cap that is
-    no positive number, or settings that leave words without a guarantee.
+    ``vocabulary`` is its digest, or "". The kept key is read. ConfigurationError: a ledger without
+    a corpus or the other way round, a cap that is no positive number, or settings that leave words
+    without a guarantee.
     """
-    if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
+    if terms == NO_LEDGER:  # "" is a name left out
         return None
-    for name, value in (("ledger", path), ("corpus_id", corpus)):
+    for name, value in (("ledger", terms.path), ("corpus_id", terms.corpus_id)):
         if not value:
             raise ConfigurationError(
                 f"`{name}` is needed: `ledger`, `corpus_id` and `max_epsilon` go together"
             )
-    check_cap(max_epsilon)
+    check_cap(terms.max_epsilon)
     promise = settings.guarantee()
     if not promise.sound or promise.unprotected:
         raise ConfigurationError(
@@ -71,7 +80,7 @@ def account(
         state=BEGUN,
         run=run,
         time=now(),
-        corpus=str(corpus),
+        corpus=str(terms.corpus_id),
         output=output,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -81,7 +90,7 @@ def account(
         vocabulary=vocabulary,
         key=key_fingerprint(key_uri) if key_uri else "",
     )
-    return Account(str(path), entry, max_epsilon)
+    return Account(str(terms.path), entry, terms.max_epsilon)
 
 
 @dataclass(frozen=True)
@@ -94,9 +103,6 @@ class ReleaseRequest:
       metrics_output: where metrics and dead letters go.
       key_uri: where a kept secret key is; None for a new one, drawn inside the job.
       max_dead_letters: with more of them nothing is released: "100" or "0.5%"; None for no cap.
-      ledger: the ledger's file; None for none.
-      corpus_id: what the ledger calls the corpus.
-      max_epsilon: what all releases of the corpus may add up to; None for no cap.
       output_table: the address of the table that is made of the release; None for none.
     """
 
@@ -108,9 +114,7 @@ class ReleaseRequest:
     metrics_output: str
     key_uri: str | None = None
     max_dead_letters: str | None = None
-    ledger: str | None = None
-    corpus_id: str | None = None
-    max_epsilon: float | None = None
+    ledger: LedgerTerms = NO_LEDGER
     output_table: str | None = None
 
     def __post_init__(self) -> None:
@@ -133,8 +137,6 @@ class ReleaseRequest:
         """The run's account in the ledger; None where no ledger is asked for."""
         return account(
             self.ledger,
-            self.corpus_id,
-            self.max_epsilon,
             settings,
             mechanism=mechanism,
             vocabulary=vocabulary.digest if vocabulary else "",

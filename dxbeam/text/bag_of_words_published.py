@@ -46,8 +46,7 @@ class BagOfWordsPublished(BagOfWords):
     ) -> tuple[Ids, int]:
         """As ``BagOfWords.draw``, each word of all words of the document; memory grows with it.
 
-        A document without a word, of which the paper does not speak, gets only the unknown
-        word.
+        A document without a word, of which the paper does not speak, gets only the unknown word.
         """
         known = np.fromiter(ids, np.int64)
         if not len(known):

@@ -102,10 +102,9 @@ class Batch:
     ) -> None:
         """Adds a part of a document, which comes back as a document that is not yet ``written``.
 
-        ``key`` is that of the whole document, ``first`` the position of its first word
-        there; ``parts`` are what is before the words, their ids, and how they are read
-        together. ``end`` follows the last word, and ``unprotected`` and ``detected`` count
-        words and placeholders.
+        ``key`` is that of the whole document, ``first`` the position of its first word there;
+        ``parts`` are what is before the words, their ids, and how they are read together. ``end``
+        follows the last word, and ``unprotected`` and ``detected`` count words and placeholders.
         """
         draft = Draft(
             Document("", ""),

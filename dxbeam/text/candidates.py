@@ -49,8 +49,8 @@ def candidates_of(
 ) -> list[list[Candidate]]:
     """The most probable words of T places with their probabilities, the most probable first.
 
-    Words of a probability that rounds to 0 at three digits are left out. What is missing to 1
-    is the probability of others, words outside the vocabulary among them.
+    Words of a probability that rounds to 0 at three digits are left out. What is missing to 1 is
+    the probability of others, words outside the vocabulary among them.
     """
     rounded = np.round(posterior.probabilities, _DIGITS)
     order = np.lexsort((posterior.words, -rounded), axis=1)[:, :count]

@@ -177,16 +177,11 @@ class ChatModel:
 
 
 class PatientModel:
-    """A chat model that is asked again where that may help, and no more where it seems dead.
-
-    Args:
-      settings: which one.
-      seconds: that an answer is waited for.
-    """
+    """A chat model that is asked again where that may help, and no more where it seems dead."""
 
     def __init__(self, settings: ChatEndpoint, *, seconds: float = _SECONDS_AN_ANSWER):
         self._model = ChatModel(settings, seconds=seconds)
-        self._failed_in_a_row, self._told = 0, False
+        self._failed_in_a_row, self._warned = 0, False
         self._counting = threading.Lock()
 
     def answer(self, text: str) -> str:
@@ -214,7 +209,7 @@ class PatientModel:
 
     def _failed(self, error: ChatError) -> None:
         with self._counting:
-            first, self._told = not self._told, True
+            first, self._warned = not self._warned, True
             self._failed_in_a_row = self._failed_in_a_row + 1 if error.endpoint else 0
             dead = self._failed_in_a_row == _DEAD_AFTER
         if first:

@@ -31,6 +31,15 @@ UNKNOWN_WORDS = {
 }
 """What can be done with a word outside the vocabulary."""
 
+_EXAMPLES = {
+    "resampling": (RankResampling, "RankResampling(0.02)"),
+    "bag": (BagOfWords, "BagOfWords(50)"),
+    "epsilon_by": (EpsilonByField, "EpsilonByField('consent', {'low': 5.0})"),
+    "decoder": (Decoder, 'Decoder("context")'),
+    "truecase": (Truecase, "Truecase()"),
+}
+"""Of settings that may be None."""
+
 DECODER, TRUECASE, DETECT = "decoder", "truecase", "detect"
 """The entries of ``as_dict`` that say how drawn noise is read, how words are written, and what is
 replaced before words are noised."""
@@ -90,90 +99,70 @@ class Configuration:
                 "`mechanism` is an object such as Laplace(10.0), and this is "
                 f"{described(self.mechanism)}; make_mechanism makes one from a name"
             )
-        check_type(
-            self.resampling,
-            RankResampling | None,
-            "resampling is an object such as RankResampling(0.02), or None",
-        )
-        check_type(self.bag, BagOfWords | None, "bag is an object such as BagOfWords(50), or None")
+        for name, (kind, example) in _EXAMPLES.items():
+            meaning = f"{name} is an object such as {example}, or None"
+            check_type(getattr(self, name), (kind, type(None)), meaning)
+        check_type(self.words, WordRule, "words is an object such as WordRule(2, 'longest_match')")
+        check_type(self.detector, Detector | None, "detector is what detector_of returns")
         if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
                 f"`unknown_words` is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
-            )
-        if self.bag and self.unknown_words in ("mask", "keep"):
-            raise ConfigurationError(
-                f"`unknown_words` {self.unknown_words} leaves words unprotected, and a bag of "
-                "words protects every word in it; choose noise or drop"
             )
         if type(self.allow_unsound) is not bool:
             raise ConfigurationError(
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
-        if self.bag and isinstance(self.mechanism, ReadsReleased):
-            raise ConfigurationError(
-                f"`mechanism` {self.mechanism.name} reads words in their order, which "
-                "`bag_of_words` removes; choose another mechanism"
-            )
-        self._check_epsilon_by()
-        self._check_decoder()
-        self._check_truecase()
-        self._check_detector()
-        check_type(self.words, WordRule, "words is an object such as WordRule(2, 'longest_match')")
+        if self.epsilon_by:
+            self._check_epsilon_by(self.epsilon_by)
+        if self.decoder and (reason := why_not_decoded(self.mechanism)):
+            raise ConfigurationError(reason)
+        if self.bag:
+            self._check_bag()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it anyway (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 
-    def _check_epsilon_by(self) -> None:
-        check_type(
-            self.epsilon_by,
-            EpsilonByField | None,
-            "epsilon_by is an object such as EpsilonByField('consent', {'low': 5.0}), or None",
-        )
-        if self.epsilon_by is None:
-            return
-        if self.mechanism.epsilon != self.epsilon_by.largest:
+    def _check_epsilon_by(self, levels: EpsilonByField) -> None:
+        if self.mechanism.epsilon != levels.largest:
             raise ConfigurationError(
-                f"`epsilon_by` has epsilons up to {self.epsilon_by.largest:g}, so the mechanism is "
-                f"given with epsilon = {self.epsilon_by.largest:g}, not {self.mechanism.epsilon:g}"
+                f"`epsilon_by` has epsilons up to {levels.largest:g}, so the mechanism is given "
+                f"with epsilon = {levels.largest:g}, not {self.mechanism.epsilon:g}"
             )
-        for epsilon in self.epsilon_by.every:
+        for epsilon in levels.every:
             self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
 
-    def _check_decoder(self) -> None:
-        check_type(
-            self.decoder,
-            Decoder | None,
-            'decoder is an object such as Decoder("context"), or None',
-        )
-        if self.decoder is None:
-            return
-        if reason := why_not_decoded(self.mechanism):
-            raise ConfigurationError(reason)
-        if self.bag and self.decoder.kind == CONTEXT:
-            raise ConfigurationError(
+    def _check_bag(self) -> None:
+        """Refuses what does not go with words that have no order and no places."""
+        for applies, why in (
+            (
+                self.unknown_words in ("mask", "keep"),
+                f"`unknown_words` {self.unknown_words} leaves words unprotected, and a bag of "
+                "words protects every word in it; choose noise or drop",
+            ),
+            (
+                isinstance(self.mechanism, ReadsReleased),
+                f"`mechanism` {self.mechanism.name} reads words in their order, which "
+                "`bag_of_words` removes; choose another mechanism",
+            ),
+            (
+                self.decoder and self.decoder.kind == CONTEXT,
                 "`decode` context reads words in their order, which `bag_of_words` removes; choose "
-                "`decode` prior"
-            )
-
-    def _check_truecase(self) -> None:
-        check_type(self.truecase, Truecase | None, "truecase is Truecase(), or None")
-        if self.truecase and self.bag:
-            raise ConfigurationError(
-                "`truecase` writes sentences, and `bag_of_words` releases none; leave one out"
-            )
-
-    def _check_detector(self) -> None:
-        if not isinstance(self.detector, Detector | None):
-            raise ConfigurationError(
-                f"detector is what detector_of returns, and this is {described(self.detector)}"
-            )
-        if self.detector and self.bag:
-            raise ConfigurationError(
+                "`decode` prior",
+            ),
+            (
+                self.truecase,
+                "`truecase` writes sentences, and `bag_of_words` releases none; leave one out",
+            ),
+            (
+                self.detector,
                 "`detect` puts placeholders in the places of what it recognises, and "
-                "`bag_of_words` releases no places; leave one out"
-            )
+                "`bag_of_words` releases no places; leave one out",
+            ),
+        ):
+            if applies:
+                raise ConfigurationError(why)
 
     def with_epsilon(self, epsilon: float) -> Configuration:
         """The configuration of all documents that have this epsilon: the same with it only."""
@@ -188,9 +177,8 @@ class Configuration:
     @property
     def every_level(self) -> tuple[Configuration, ...]:
         """One configuration for each epsilon that a document may have."""
-        if self.epsilon_by is None:
-            return (self,)
-        return tuple(map(self.with_epsilon, self.epsilon_by.every))
+        every = self.epsilon_by.every if self.epsilon_by else ()
+        return tuple(map(self.with_epsilon, every)) or (self,)
 
     def _unsound_because(self) -> str | None:
         """Why these settings need consent, as a sentence without an end; None if they do not."""
@@ -206,11 +194,11 @@ class Configuration:
             )
         if not whole.unprotected:
             return None
-        which = f"`unknown_words` {self.unknown_words}"
+        which = "`detect`"
         if word.unprotected:
             which = f"`mechanism` {self.mechanism.name}"
-        elif self.unknown_words == "noise":
-            which = "`detect`"
+        elif self.unknown_words != "noise":
+            which = f"`unknown_words` {self.unknown_words}"
         return f"{which}: nothing is promised for {whole.unprotected[0]}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -234,8 +222,7 @@ class Configuration:
 
         Decoder and truecase are left out, as they read what was drawn. Noise is keyed by
         the digest of a document's own level (``with_epsilon``), not by that of all levels:
-        what draws a document's words alike releases one text. ``vocabulary`` is the
-        vocabulary's digest.
+        what draws a document's words alike releases one text.
         """
         canonical = json.dumps(
             {"vocabulary": vocabulary, **of_draws(self.as_dict())},
@@ -249,9 +236,7 @@ class Configuration:
         promise = self._guarantee_of_draws()
         if isinstance(self.mechanism, ReadsReleased):
             return promise.of_documents()
-        if self.decoder is None:
-            return promise
-        return self.decoder.of_release(promise)
+        return self.decoder.of_release(promise) if self.decoder else promise
 
     def _guarantee_of_draws(self) -> Guarantee:
         """What holds of all that the mechanism draws, and so of what is made of it."""
@@ -281,9 +266,8 @@ class Configuration:
                     f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
                 )
         if self.detector:
-            promise = promise.narrowed(
-                self.detector.covered(promise.covered), self.detector.replaced
-            )
+            covered = self.detector.covered(promise.covered)
+            promise = promise.narrowed(covered, self.detector.replaced)
             visible = (*self.detector.caveats, *visible)
         if self.resampling:
             visible = (OF_THE_MECHANISM, *visible)

@@ -62,7 +62,7 @@ class Sanitizer:
         or of another digest than the decoder names.
 
     Warns:
-      UserWarning: a vocabulary that is probably a mistake; see space/remarks.py.
+      UserWarning: a vocabulary that is probably a mistake; see space/vocabulary/remarks.py.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Sanitizer:
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
         self._levels: dict[float, Sanitizer] = {}
-        self._reader = self._made_reader()
+        self._reader = self._new_reader()
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
@@ -199,7 +199,7 @@ class Sanitizer:
             )
         return None if epsilon is None else self._levels[epsilon]
 
-    def _made_reader(self) -> Reader | None:
+    def _new_reader(self) -> Reader | None:
         """What decodes; None where there is no decoder, or each level has a sanitizer."""
         settings, model = self.configuration, self.language_model
         if settings.decoder is None or model is None or settings.epsilon_by:

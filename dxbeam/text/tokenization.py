@@ -30,12 +30,7 @@ RULE_2 = "dxbeam-2"
 
 
 class Splitter:
-    """Divides texts at the characters of a list.
-
-    Args:
-      between: the characters that are released as they are, as a regular expression has them
-        between brackets.
-    """
+    """Divides texts at the characters that a regular expression has between brackets."""
 
     def __init__(self, between: str):
         self._word = re.compile(f"([^{between}]+)")

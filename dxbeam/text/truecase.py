@@ -47,8 +47,8 @@ class Truecase:
 def truecased(text: str, forms: Mapping[str, str]) -> str:
     """Writes each word as public text does, and the first of a sentence with a capital.
 
-    Words that hold a capital already are left: they were released as they are. So is the mark
-    of a masked word. ``forms`` is ``Casings.forms``.
+    Words that hold a capital already are left: they were released as they are. So is the mark of a
+    masked word. ``forms`` is ``Casings.forms``.
     """
     gaps, words = split(text)
     pieces = []

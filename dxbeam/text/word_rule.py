@@ -169,10 +169,10 @@ class WordRule:
         ]
         candidates = ["".join(graphemes[start : start + length]) for start, length in spans]
         lengths = [1] * starts
-        for (start, length), own_id in zip(
+        for (start, length), number in zip(
             spans, self.ids_of(candidates, vocabulary).tolist(), strict=True
         ):
-            if own_id != UNKNOWN:
+            if number != UNKNOWN:
                 lengths[start] = length  # spans of a place come in order of their lengths
         return lengths
 

@@ -29,9 +29,9 @@ def rebuilt(
 ) -> VectorConfiguration | None:
     """The configuration whose ``as_dict`` is this record; None where it cannot be made.
 
-    The sensitivity is computed again, but for an exact one where the vocabulary is not given or
-    too large: ``is_taken_from_record`` says so. ``matrix`` is the public projection of the
-    release, float32 [m, n], or None.
+    The sensitivity is computed again, but for an exact one where the vocabulary is not given or too
+    large: ``is_taken_from_record`` says so. ``matrix`` is the public projection of the release,
+    float32 [m, n], or None.
     """
     try:
         named, bound = record["projection"], record["sensitivity"]

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.frontier import transform
+from dxbeam.analysis.measure import transform
 from dxbeam.analysis.measure.public_parameters import taken_apart, written
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.transforms.progress import Progress, read_report

@@ -56,6 +56,7 @@ class WriteFrontier(beam.PTransform):
     Args:
       output: an empty directory or gs:// prefix.
       request: what the page says was asked.
+      left_out: PCollection[int] of one, how many records of the corpus could not be read.
       utility: of documents, as ``MeasureDocuments`` makes it; None where none were released.
       baseline: PCollection[TaskBaseline] of one, where there is utility.
     """
@@ -64,19 +65,20 @@ class WriteFrontier(beam.PTransform):
         self,
         output: str,
         request: Asked,
+        left_out: pvalue.PCollection,
         utility: pvalue.PCollection | None = None,
         baseline: pvalue.PCollection | None = None,
     ):
         super().__init__()
-        self._output, self._request = output, request
+        self._output, self._request, self._left_out = output, request, left_out
         self._utility, self._baseline = utility, baseline
 
     def expand(self, points: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
         one = points.pipeline | "One" >> beam.Create([self._output])
-        further = []
+        further = [pvalue.AsSingleton(self._left_out)]
         if self._utility is not None:
-            further = [pvalue.AsDict(self._utility), pvalue.AsSingleton(self._baseline)]
+            further += [pvalue.AsDict(self._utility), pvalue.AsSingleton(self._baseline)]
         return one | "Write" >> beam.Map(_write, self._request, pvalue.AsIter(points), *further)
 
 
@@ -84,6 +86,7 @@ def _write(
     output: str,
     request: Asked,
     numbered: Iterable[tuple[int, Point]],
+    left_out: int,
     utility: Mapping[Any, Any] | None = None,
     baseline: Any = None,
 ) -> str:
@@ -97,17 +100,18 @@ def _write(
     if rows:
         write_table(storage.join(output, ATTACKERS), rows, attackers_table.COLUMNS)
     path = storage.join(output, PAGE)
-    storage.create_once(path, page(request, points, baseline).encode())
+    storage.create_once(path, page(request, points, baseline, left_out).encode())
     return path
 
 
-def page(request: Asked, points: Sequence[Point], baseline: Any = None) -> str:
+def page(request: Asked, points: Sequence[Point], baseline: Any = None, left_out: int = 0) -> str:
     """The page as HTML.
 
     Args:
       request: what was asked.
       points: what was found, each curve in increasing order of epsilon.
       baseline: what the task is measured against; None where there is none.
+      left_out: records of the corpus that could not be read.
     """
     best = best_within(points, request.most_risk)
     curves, within = {point.curve: point for point in points}, {point.curve for point in best}
@@ -126,6 +130,7 @@ def page(request: Asked, points: Sequence[Point], baseline: Any = None) -> str:
             request.heading.command,
         ),
         asked=request,
+        left_out=left_out,
         points=points,
         one_by_one=next((point.words for point in points if not point.of_texts), 0),
         in_texts=next((point.words for point in points if point.of_texts), 0),

@@ -9,8 +9,14 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.plan import Question, plan
-from dxbeam.analysis.measure.public_parameters import Known, check_readings, named_model
+from dxbeam.analysis.measure.public_parameters import (
+    Known,
+    check_readings,
+    named_model,
+    reads_together,
+)
 from dxbeam.analysis.measure.settings import (
+    Named,
     NamedWeights,
     check_defined,
     decodable,
@@ -22,12 +28,14 @@ from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import Heading, heading
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
-from dxbeam.commands.request import measured_vocabulary
+from dxbeam.commands.request import measured_vocabulary, read_corpus
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.public.importance_file import read_importance
+from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,16 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     check_readings(question.mechanisms, model, texts=texts, where="name them with `input`")
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["measure", *argv])
     return MeasureJob(options, vocabulary, begun, question)
+
+
+def corpus_of(job: Job, mechanisms: Sequence[Named]) -> CountWords | DrawTexts | None:
+    """Counts the words of the corpus, or draws texts where a mechanism reads words together."""
+    measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
+    if not shared.input:
+        return None
+    if reads_together(mechanisms):
+        return DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
+    return CountWords(read_corpus(shared), job.vocabulary)
 
 
 def described(job: MeasureJob) -> str:

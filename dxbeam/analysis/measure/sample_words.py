@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -15,6 +15,7 @@ from dxbeam.analysis.measure.word_sample import (
     uniform_sample,
 )
 from dxbeam.errors import CorpusError
+from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawnTexts, DrawTexts
 
 
@@ -37,39 +38,30 @@ class SampleWords(beam.PTransform):
       words: how many.
       vocabulary: how many words the vocabulary has.
       seed: of the draw.
-      counting: counts the words of a corpus, PBegin -> what has ``counts`` and ``left_out`` as
-        ``transforms.count_words.WordCounts`` has them; words are then drawn by frequency. None for
-        words of the vocabulary, all alike.
-      drawing: draws texts of a corpus, whose words are then measured in their places; None for
-        words that are drawn one by one.
+      corpus: counts its words, which are then drawn by frequency, or draws its texts, whose words
+        are then measured in their places; None for words of the vocabulary, all alike.
     """
 
     def __init__(
-        self,
-        words: int,
-        vocabulary: int,
-        seed: int,
-        counting: beam.PTransform | None = None,
-        drawing: DrawTexts | None = None,
+        self, words: int, vocabulary: int, seed: int, corpus: CountWords | DrawTexts | None = None
     ):
         super().__init__()
         self._words = words
         self._vocabulary = vocabulary
         self._seed = seed
-        self._counting: Any = counting
-        self._drawing = drawing
+        self._corpus = corpus
 
     def expand(self, begin: pvalue.PBegin) -> SampledWords:
         """Reads where there is a corpus, and draws."""
-        if self._drawing is not None:
-            texts = begin | "Texts" >> self._drawing
-            return SampledWords(texts.drawn | "Draw" >> beam.Map(_of_texts), texts.left_out)
-        if self._counting is None:
+        if self._corpus is None:
             uniform = uniform_sample(self._words, self._vocabulary, self._seed)
             return SampledWords(
                 begin | "Draw" >> beam.Create([uniform]), begin | "LeftOut" >> beam.Create([0])
             )
-        counted = begin | "Count" >> self._counting
+        if isinstance(self._corpus, DrawTexts):
+            texts = begin | "Texts" >> self._corpus
+            return SampledWords(texts.drawn | "Draw" >> beam.Map(_of_texts), texts.left_out)
+        counted = begin | "Count" >> self._corpus
         sample = counted.counts | "Draw" >> beam.Map(sample_by_frequency, self._words, self._seed)
         return SampledWords(sample, counted.left_out)
 

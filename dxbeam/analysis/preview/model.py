@@ -211,7 +211,7 @@ def _nearby_pairs(runs: Runs, which: Ids, nearby: npt.NDArray[np.bool_]) -> Ids:
 
 def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:
     name, parameters = shown.named
-    grid, text = shown.draws.grid, written(parameters)
+    grid, text, beliefs = shown.draws.grid, written(parameters), shown.beliefs
     further = taken_apart(text)
     chosen = [f"--parameters {further.parameters}"] if further.parameters else []
     return {
@@ -229,23 +229,13 @@ def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:
             for reading in shown.readings
         ],
         "promises": shown.promises,
-        "chances": {
-            "grid": shown.chances.grid,
-            "of": shown.chances.of,
-            "stay": shown.chances.stay,
+        "chances": shown.chances._asdict(),
+        "beliefs": {
+            **beliefs._asdict(),
+            "truth": _percent(beliefs.truth),
+            "words": smallest(np.searchsorted(lexicon, beliefs.words)),
+            "shares": _percent(beliefs.shares),
         },
-        "beliefs": _packed_beliefs(shown.beliefs, lexicon),
-    }
-
-
-def _packed_beliefs(beliefs: Beliefs, lexicon: Ids) -> dict[str, Any]:
-    return {
-        "sees": beliefs.sees,
-        "grid": beliefs.grid,
-        "truth": _percent(beliefs.truth),
-        "right": beliefs.right,
-        "words": smallest(np.searchsorted(lexicon, beliefs.words)),
-        "shares": _percent(beliefs.shares),
     }
 
 

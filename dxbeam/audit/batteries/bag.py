@@ -136,16 +136,16 @@ def document_loss(
 ) -> float:
     """The claimed loss between two documents, by trying every matching of their words.
 
-    The sum of the ``length`` largest losses of matched words, a word without a partner counting
-    as the largest loss of all; infinite where such a word's is. UNKNOWN is the last row of
+    The sum of the ``length`` largest losses of matched words, a word without a partner counting as
+    the largest loss of all; infinite where such a word's is. UNKNOWN is the last row of
     ``word_losses``, float64 [N + 1, N + 1].
     """
     shorter, longer = sorted(
         ([*words, *[UNKNOWN] * (length - len(words))] for words in (first, second)), key=len
     )
-    alone = [float(word_losses.max())] * (len(longer) - len(shorter))
+    without_partner = [float(word_losses.max())] * (len(longer) - len(shorter))
     costs = (
-        sum(sorted([*word_losses[shorter, list(chosen)], *alone])[-length:])
+        sum(sorted([*word_losses[shorter, list(chosen)], *without_partner])[-length:])
         for chosen in set(itertools.permutations(longer, len(shorter)))
     )
     return float(min(costs))

@@ -168,11 +168,8 @@ def _audit(
     written = guarantee.as_dict()
     printed = _PRINTED.search(written["sentence"])
     if written["epsilon"] is None:
-        yield _never(
-            "a sentence that promises, of what has no epsilon",
-            setting,
-            [printed[0]] if printed else [],
-        )
+        promised = [printed[0]] if printed else []
+        yield _never("a sentence that promises, of what has no epsilon", setting, promised)
         return
     if printed is None:
         yield _never("no epsilon in the sentence", setting, [written["sentence"]])
@@ -199,9 +196,8 @@ def _audit(
                 broken[name].append(f"{x}, {y}: needs delta {slack:.3g} at exp({claimed:.4g})")
     for name, breaches in broken.items():
         yield _never(f"{name} understates a loss", setting, breaches)
-    incomplete = (
-        [] if _says_what_it_leaves_out(written, originals, covered) else [written["sentence"]]
-    )
+    complete = _says_what_it_leaves_out(written, originals, covered)
+    incomplete = [] if complete else [written["sentence"]]
     yield _never("the sentence leaves out for which words nothing is promised", setting, incomplete)
     yield from _of_context(guarantee, vocabulary, distributions, setting)
 

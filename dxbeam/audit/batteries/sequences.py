@@ -16,15 +16,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.audit import evidence
-from dxbeam.audit.batteries.compared import (
-    audit_company,
-    audit_loss,
-    every_word,
-    in_halves,
-    ordered_pairs,
-    texts_of,
-    word_losses,
-)
+from dxbeam.audit.batteries import compared
 from dxbeam.audit.batteries.word import line
 from dxbeam.audit.evidence import Floats
 from dxbeam.audit.references.choice import BEGIN
@@ -125,24 +117,24 @@ def _audit_outcomes(subject: Subject, law: _Law) -> Iterator[Finding]:
         outcome = evidence.counts_of_distribution(counts, exact, 1e-12 * _LENGTH)
         shown = text.replace("\n", " / ")
         yield Finding.of(f'sequences: distribution for "{shown}"', setting, outcome)
-    first, second = in_halves(outcomes, cells)
-    losses = word_losses(vocabulary, subject.reference(vocabulary))
-    pairs = ordered_pairs(
+    first, second = compared.in_halves(outcomes, cells)
+    losses = compared.word_losses(vocabulary, subject.reference(vocabulary))
+    pairs = compared.ordered_pairs(
         [str(number) for number in range(len(_SHORT))],
         lambda i, j: float(losses[originals[i], originals[j]].sum()),
     )
     pairs = [pair for pair in pairs if starts[pair.first] == starts[pair.second]]
     test = "sequences: loss beyond the claim, nats"
-    yield audit_loss(subject, test, setting, pairs, first, second, 0.0)
+    yield compared.audit_loss(subject, test, setting, pairs, first, second, 0.0)
 
 
 def _audit_promise(subject: Subject, law: _Law) -> Finding:
     """Every pair of documents by the exact distributions of their outcomes: no samples."""
     vocabulary = law.vocabulary
-    documents = np.array(list(itertools.product(every_word(vocabulary), repeat=_LENGTH)))
+    documents = np.array(list(itertools.product(compared.every_word(vocabulary), repeat=_LENGTH)))
     starts = [True, *[False] * (_LENGTH - 1)]
     logs = np.log([law.of_document(each.tolist(), starts) for each in documents])
-    losses = word_losses(vocabulary, subject.reference(vocabulary))
+    losses = compared.word_losses(vocabulary, subject.reference(vocabulary))
     broken = 0
     for row, document in enumerate(documents):
         claimed = losses[document, documents].sum(axis=1)
@@ -184,11 +176,11 @@ def _audit_company(subject: Subject, vocabulary: Vocabulary) -> Iterator[Finding
     sanitizer = subject.sanitizer(vocabulary)
     documents = [Document(str(i), text) for i, text in enumerate(texts)]
     setting = f"{_COMPANY} documents of {_LENGTH} words"
-    yield from audit_company(sanitizer, documents, "sequences", setting)
+    yield from compared.audit_company(sanitizer, documents, "sequences", setting)
 
 
 def _released(sanitizer: Sanitizer, texts: Sequence[str], name: str) -> Ids:
     """The ids of the words that are released for texts, one after the other."""
     documents = [Document(f"{name}{i}", text) for i, text in enumerate(texts)]
-    words = " ".join(texts_of(sanitizer, documents)).split()
+    words = " ".join(compared.texts_of(sanitizer, documents)).split()
     return sanitizer.search.vocabulary.ids_of(words)

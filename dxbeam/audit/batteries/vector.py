@@ -125,8 +125,7 @@ def _of_distribution(
 ) -> Iterator[tuple[str, Evidence]]:
     """Counts of a coordinate in cells whose borders are between grid points, against exact ones.
 
-    Noise of this scale, 1/epsilon, was added to ``centre``, float64 [m]; ``released`` is [B,
-    m].
+    Noise of this scale, 1/epsilon, was added to ``centre``, float64 [m]; ``released`` is [B, m].
     """
     m, step = len(centre), settings.step
     tail = laplace_tail(m, 1 / scale)

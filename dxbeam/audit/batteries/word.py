@@ -48,8 +48,8 @@ def plane(subject: Subject) -> Vocabulary:
 def count_outputs(subject: Subject, vocabulary: Vocabulary) -> tuple[Ids, Counts, Counts]:
     """Releases every word many times.
 
-    The words, int64 [k], the unknown one last; and int64 [k, N] twice: how often each released
-    word was seen in the first and in the second half of the samples.
+    The words, int64 [k], the unknown one last; and int64 [k, N] twice: how often each released word
+    was seen in the first and in the second half of the samples.
     """
     words = every_word(vocabulary)
     half = subject.size.outputs // 2

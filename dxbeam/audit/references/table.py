@@ -141,8 +141,8 @@ def after_resampling(
 ) -> tuple[Floats, float]:
     """What rank resampling makes of distributions [k, N], by enumeration of all ranks.
 
-    float64 [k, N], and a probability that the result may be too small by: words that hardly
-    ever come out are left out.
+    float64 [k, N], and a probability that the result may be too small by: words that hardly ever
+    come out are left out.
     """
     if configuration.resampling is None:
         return distributions, 0.0

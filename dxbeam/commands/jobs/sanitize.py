@@ -14,12 +14,12 @@ from dxbeam.commands.console import counted
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
-from dxbeam.commands.request import corpus_format, release_request
+from dxbeam.commands.request import corpus_format, release_request, settings_of
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.reading import describe_left_out
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
-from dxbeam.language.artifact import language_model_handle, open_language_model
+from dxbeam.language.artifact import open_language_model
 from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
@@ -40,10 +40,8 @@ from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST
-from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.sanitize import with_language_model
 
 
 class CheckedJob(NamedTuple):
@@ -109,14 +107,11 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     flags = options.view_as(SanitizeOptions)
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
-    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
+    settings, vocabulary, model = settings_of(flags)
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
     request = release_request(options, read_as, flags.output_format or read_as.written_as)
-    vocabulary = artifact.handle(flags.vocabulary)
-    model = language_model_handle(flags.language_model) if flags.language_model else None
-    settings = with_language_model(settings, model, vocabulary)
     return SanitizeJob(options, request, settings, repair, vocabulary, model)
 
 

@@ -7,22 +7,19 @@ from typing import NamedTuple
 from apache_beam.options.pipeline_options import DebugOptions, PipelineOptions, StandardOptions
 
 from dxbeam import storage
-from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
+from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.flags.stream import StreamOptions
 from dxbeam.commands.options import LOCAL_RUNNER, require
+from dxbeam.commands.request import ledger_terms, settings_of
 from dxbeam.corpus.messages import TIMES, MessageFormat
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.release import places, request
 from dxbeam.release.streams.window_records import StreamRelease, describe, stream_name
-from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
-from dxbeam.transforms.sanitize import with_language_model
 from dxbeam.transforms.streams.kafka import Kafka, read_properties
 
 
@@ -57,7 +54,7 @@ def read_options(options: PipelineOptions) -> StreamJob:
     topics = _topics(stream)
     if stream.message_time not in TIMES:
         raise ConfigurationError(f"--message_time: choose from {', '.join(TIMES)}")
-    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
+    settings, vocabulary, model = settings_of(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     message_format = MessageFormat(
         flags.text_field,
@@ -67,9 +64,6 @@ def read_options(options: PipelineOptions) -> StreamJob:
         stream.largest_message,
         stream.oldest_message,
     )
-    vocabulary = artifact.handle(flags.vocabulary)
-    model = language_model_handle(flags.language_model) if flags.language_model else None
-    settings = with_language_model(settings, model, vocabulary)
     release = _release(options, settings, vocabulary, message_format, topics)
     kafka = Kafka(
         stream.brokers,
@@ -112,13 +106,13 @@ def _release(
     message_format: MessageFormat,
     topics: Topics,
 ) -> StreamRelease:
-    flags, account = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
+    flags, terms = options.view_as(SanitizeOptions), ledger_terms(options)
     output, metrics_output = places.release_and_metrics(
         options.view_as(OutputOptions).output, flags.metrics_output
     )
-    places.keep_out(output, {"key_uri": flags.key_uri, "ledger": account.ledger})
+    places.keep_out(output, {"key_uri": flags.key_uri, "ledger": terms.path})
     key = request.key_fingerprint(flags.key_uri)
-    name = stream_name(account.corpus_id or topics.read, key, settings.digest(vocabulary.digest))
+    name = stream_name(terms.corpus_id or topics.read, key, settings.digest(vocabulary.digest))
     content = describe(
         name,
         settings,
@@ -128,9 +122,7 @@ def _release(
         {"topics": {"released": topics.released, "dead_letters": topics.dead_letters}},
     )
     entered = request.account(
-        account.ledger,
-        account.corpus_id,
-        account.max_epsilon,
+        terms,
         settings,
         mechanism=settings.mechanism.name,
         vocabulary=vocabulary.digest,

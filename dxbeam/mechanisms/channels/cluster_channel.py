@@ -16,13 +16,7 @@ from dxbeam.space.vocabulary.clusters import Partition
 
 
 class ClusterChannel:
-    """P(z | x) within a cluster, 0 between clusters.
-
-    Args:
-      parts: the public partition.
-      shares: P(z | x) of words of one cluster: z and x, int64 [m] each -> float64 [m].
-      search: the vocabulary.
-    """
+    """P(z | x) of words of one cluster, ``shares`` of int64 [m] each; 0 between clusters."""
 
     def __init__(
         self, parts: Partition, shares: Callable[[Ids, Ids], Floats], search: NeighborSearch

@@ -82,8 +82,8 @@ class EstimatedLaw:
         """Pr[z] p(x | z) for all words x, of words z, ``outputs`` int64 [U].
 
         Yields a slice of ``outputs`` and float64 [part, N], an array that is used again.
-        ``shares``, float64 [N], is the prior that originals were drawn from. A row depends
-        on its own z only.
+        ``shares``, float64 [N], is the prior that originals were drawn from. A row depends on its
+        own z only.
         """
         first, last = self.counted(outputs)
         weighted = np.empty((0, len(shares)))
@@ -112,8 +112,8 @@ class EstimatedLaw:
 def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSearch) -> EstimatedLaw:
     """Estimates a channel from words drawn by a prior and what the mechanism released for them.
 
-    ``originals`` and ``released`` are int64 [M], without rank resampling; ``shares``, float64
-    [N], is the prior, all above 0. Without pairs it raises ConfigurationError.
+    ``originals`` and ``released`` are int64 [M], without rank resampling; ``shares``, float64 [N],
+    is the prior, all above 0. Without pairs it raises ConfigurationError.
     """
     if not len(originals):
         raise ConfigurationError(
@@ -135,10 +135,7 @@ def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSear
 class EstimatedWordChannel:
     """An estimated channel, as ``WordChannel``; the unknown word has the law and no counts.
 
-    Args:
-      estimate: of the channel.
-      shares: float64 [N], the prior that originals were drawn from.
-      search: the vocabulary.
+    ``shares``, float64 [N], is the prior that originals were drawn from.
     """
 
     def __init__(self, estimate: EstimatedLaw, shares: Floats, search: NeighborSearch):

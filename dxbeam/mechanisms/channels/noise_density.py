@@ -60,8 +60,8 @@ class NoiseDensity:
     def logs(self, noisy: Floats, words: Ids, vocabulary: Vocabulary) -> Floats:
         """The logarithm of the density at noisy vectors, float64 [B, n], given words, int64 [B, k].
 
-        float64 [B, k]; -inf where the word cannot have become the vector. UNKNOWN is the
-        unknown word.
+        float64 [B, k]; -inf where the word cannot have become the vector. UNKNOWN is the unknown
+        word.
         """
         result = np.empty(words.shape)
         rows = max(1, _COORDINATES_AT_ONCE // vocabulary.dimensions // max(1, words.shape[1]))

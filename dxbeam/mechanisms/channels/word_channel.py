@@ -19,16 +19,11 @@ class WordChannel(Protocol):
     """P(z | x), z drawn in place of x."""
 
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
-        """The words of the largest offset(x) + ln P(z | x), and perhaps more.
+        """The words of the largest offset(x) + ln P(z | x), and perhaps more: int64 [B, k].
 
-        Args:
-          drawn: z, int64 [B].
-          offsets: float64 [N], by word.
-          count: how many at least, of those that may have become z.
-
-        Returns:
-          int64 [B, k], no word twice in a row, NOTHING where there are no more; k is at least
-          ``count``.
+        ``drawn`` is z, int64 [B]; ``offsets`` are by word, float64 [N]. Of those that may have
+        become z there are at least ``count``, no word twice in a row; NOTHING where there are no
+        more.
         """
         ...
 

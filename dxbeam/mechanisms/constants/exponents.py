@@ -68,9 +68,8 @@ class Exponents:
         """The exponents of a vocabulary's N words; the unknown word has no weight.
 
         ``log_base``, float64 [N], is log q up to a constant, -inf for words that are never
-        released; ``weights``, float64 [N], is w of each word; None for q = 1 and for no
-        weights. A ConfigurationError where no word can be released, or q spans too many
-        orders of magnitude.
+        released; ``weights``, float64 [N], is w of each word; None for q = 1 and for no weights. A
+        ConfigurationError where no word can be released, or q spans too many orders of magnitude.
         """
         base = np.zeros(len(vocabulary)) if log_base is None else np.asarray(log_base, np.float64)
         released, never = np.flatnonzero(base > -np.inf), np.flatnonzero(base == -np.inf)
@@ -140,8 +139,8 @@ class Exponents:
     def block(self, rows: slice | Ids, columns: slice, left: Floats, right: Floats) -> Floats:
         """The exponents of rows (a range or int64 [R]) and a range of columns, nearly.
 
-        ``left`` and ``right`` are their vectors, float64 [R, n] and [C, n]; float64 [R, C],
-        off by ``error`` at most.
+        ``left`` and ``right`` are their vectors, float64 [R, n] and [C, n]; float64 [R, C], off by
+        ``error`` at most.
         """
         squares = left @ right.T
         squares *= -2.0

@@ -24,8 +24,8 @@ def error_of(exponents: Exponents) -> float:
 def partial_sums(exponents: Exponents, rows: slice, base: Floats | None = None) -> Floats:
     """What a range of the K words that can be released, with all later ones, adds to the sums Z.
 
-    ``base``, float64 [K], is in place of q; None for q. float64 [K - rows.start], from the
-    first row on.
+    ``base``, float64 [K], is in place of q; None for q. float64 [K - rows.start], from the first
+    row on.
     """
     base = np.exp(exponents.log_base) if base is None else base
     sums = np.zeros(exponents.outputs - rows.start)

@@ -83,7 +83,9 @@ class _Scan:
         for begin in range(start, len(self.ids), _ROWS):
             columns = slice(begin, min(begin + _ROWS, len(self.ids)))
             known = max(best.ratio, self._best)
-            row, column = np.nonzero(self._own(rows, columns) > self._least(rows, columns, known))
+            row, column = np.nonzero(
+                self._moved_squares_of(rows, columns) > self._least(rows, columns, known)
+            )
             candidate = self._settled(rows.start + row, columns.start + column)
             if candidate.ratio > best.ratio:
                 best = candidate
@@ -96,7 +98,7 @@ class _Scan:
         squares += self._squares[rows][:, None] + self._squares[columns] - self._error
         return np.asarray(known**2 * np.maximum(squares, 0.0))
 
-    def _own(self, rows: slice, columns: slice) -> Floats:
+    def _moved_squares_of(self, rows: slice, columns: slice) -> Floats:
         """The square of the mechanism's distance, or more: float64 [R, C]."""
         if not self._density.absolute:
             squares = -2 * (self._moved[rows] @ self._moved[columns].T)

@@ -54,8 +54,8 @@ def optimal_base(
 ) -> OptimalBase:
     """The base measure of least loss, nearly, for a prior p, float64 [N], above 0.
 
-    ``exponents`` are without a base measure. No iteration is begun after so many ``seconds``,
-    or once the objective is ``gap`` nats from the smallest possible. An invalid prior is a
+    ``exponents`` are without a base measure. No iteration is begun after so many ``seconds``, or
+    once the objective is ``gap`` nats from the smallest possible. An invalid prior is a
     ConfigurationError.
     """
     if prior.shape != (exponents.outputs,) or not (prior > 0).all() or not np.isfinite(prior).all():

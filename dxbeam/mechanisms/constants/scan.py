@@ -58,8 +58,8 @@ def scan(
 ) -> ScannedConstant:
     """The smallest c with loss(x, x') <= 2 c h(x, x') for all pairs of strings.
 
-    ``unfinished`` is what a stopped scan of the same exponents found, and where to keep what
-    this one finds.
+    ``unfinished`` is what a stopped scan of the same exponents found, and where to keep what this
+    one finds.
     """
     starts = list(range(0, len(exponents.sources), ROWS))
     unfinished = unfinished or Unfinished()

@@ -77,10 +77,10 @@ def solve(
 ) -> Level:
     """The largest nominal epsilon, nearly, with which the mechanism's epsilon is guaranteed.
 
-    With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c
-    being the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The
-    interval is halved, or cut where the line through the last two scans reaches 1. What is
-    returned was scanned itself, so nothing depends on how c changes in between.
+    With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c being
+    the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The interval is
+    halved, or cut where the line through the last two scans reaches 1. What is returned was scanned
+    itself, so nothing depends on how c changes in between.
     """
     epsilon = mechanism.epsilon
 

@@ -22,12 +22,9 @@ _SECONDS = 30.0
 
 
 class Unfinished:
-    """What is kept of one scan.
+    """What is kept of one scan, written as arrays by name, so many seconds apart.
 
-    Args:
-      kept: what a stopped scan of the same exponents wrote; nothing for a new one.
-      write: takes what is to be kept, arrays by name.
-      seconds: between two writes.
+    ``kept`` is what a stopped scan of the same exponents wrote; nothing for a new one.
     """
 
     def __init__(

@@ -27,11 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, check_type
+from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.public.listed_words import (
     FREQUENCY,
     MOST_WORDS,
+    WordList,
     kept_words,
     known_words,
     number_of,
@@ -45,6 +47,15 @@ LARGEST_RANGE = 600.0
 """Of tau log q. exp(-600) is 1e-261, and sums of words are exact compared with it."""
 
 FILE = "file"
+
+_NUMBERS = WordList(
+    "a base measure is a mapping of words to numbers, such as {'the': 0.05}",
+    "base: no word has a number above 0",
+    f"base: {{words:,}} words are listed, and a list holds at most {MOST_WORDS:,}; leave out the "
+    f"rarest, or take {FREQUENCY}",
+    "`base`: none of the {words:,} words that are listed is in the vocabulary; give numbers of its "
+    "words",
+)
 
 MUST_BE_PUBLIC = (
     "The base measure must be public; one computed from the private corpus voids the guarantee."
@@ -64,7 +75,7 @@ class FrequencyBase:
     exponent: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "exponent", checked_exponent(self.exponent))
+        settle(self, exponent=checked_exponent(self.exponent))
 
     def logs(self, vocabulary: Vocabulary) -> Floats:
         """Tau log q of each word, float64 [N], the largest 0."""
@@ -102,19 +113,8 @@ class ListedBase:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        kept, digest = kept_words(
-            self.listed,
-            checked_share_of,
-            "a base measure is a mapping of words to numbers, such as {'the': 0.05}",
-            "base: no word has a number above 0",
-            lambda words: (
-                f"base: {words:,} words are listed, and a list holds at most {MOST_WORDS:,}; "
-                f"leave out the rarest, or take {FREQUENCY}"
-            ),
-        )
-        object.__setattr__(self, "exponent", checked_exponent(self.exponent))
-        object.__setattr__(self, "listed", kept)
-        object.__setattr__(self, "digest", digest)
+        kept, digest = kept_words(self.listed, checked_share_of, _NUMBERS)
+        settle(self, exponent=checked_exponent(self.exponent), listed=kept, digest=digest)
 
     def logs(self, vocabulary: Vocabulary) -> Floats:
         """Tau log q of each word, float64 [N], the largest 0; -inf for words that have no q.
@@ -125,14 +125,7 @@ class ListedBase:
           ConfigurationError: none of the words is in the vocabulary, or q spans too many orders of
             magnitude.
         """
-        ids, listed = known_words(
-            self.listed,
-            vocabulary,
-            lambda words: (
-                f"`base`: none of the {words:,} words that are listed is in the vocabulary; "
-                "give numbers of its words"
-            ),
-        )
+        ids, listed = known_words(self.listed, vocabulary, _NUMBERS)
         shares = np.zeros(len(vocabulary))
         np.add.at(shares, ids, listed)
         released = shares > 0
@@ -186,15 +179,6 @@ def checked_share_of(share: float) -> float:
     if not 0 <= number < math.inf:
         raise ConfigurationError("base: a word's number must be finite and 0 or more")
     return number
-
-
-def checked_base(base: object) -> None:
-    """Refuses what is no base measure."""
-    check_type(
-        base,
-        FrequencyBase | ListedBase | None,
-        "base is what dxbeam.read_base gives, FrequencyBase or ListedBase",
-    )
 
 
 def with_base(promise: Guarantee, base: BaseMeasure | None) -> Guarantee:

@@ -45,11 +45,13 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, check_type, described
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import Guarantee, Metric, at_most
+from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.public.listed_words import (
     FREQUENCY,
     MOST_WORDS,
+    WordList,
     kept_words,
     known_words,
     number_of,
@@ -60,7 +62,14 @@ from dxbeam.space.vocabulary.words import Vocabulary
 LARGEST_WEIGHT = 100.0
 """exp(-100 / 2) = 2e-22: with such a weight a word stays what it is for certain."""
 
-_NO_WEIGHT = "importance: no word has a weight above 0; leave it out"
+_WEIGHTS = WordList(
+    "importance is a mapping of words to weights, such as {'the': 10.0}",
+    "importance: no word has a weight above 0; leave it out",
+    f"importance: {{words:,}} words have a weight, and a list holds at most {MOST_WORDS:,}; leave "
+    f"out the smallest, or take {FREQUENCY}",
+    "`importance`: none of the {words:,} words with a weight is in the vocabulary; give weights of "
+    "its words",
+)
 
 MUST_BE_PUBLIC = (
     "The weights of importance must be public; weights computed from the private corpus void the "
@@ -90,19 +99,8 @@ class WordWeights:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        kept, digest = kept_words(
-            self.listed,
-            checked_weight,
-            "importance is a mapping of words to weights, such as {'the': 10.0}",
-            _NO_WEIGHT,
-            lambda words: (
-                f"importance: {words:,} words have a weight, and a list holds at most "
-                f"{MOST_WORDS:,}; leave out the smallest, or take {FREQUENCY}"
-            ),
-        )
-        object.__setattr__(self, "listed", kept)
-        object.__setattr__(self, "largest", max(kept.values()))
-        object.__setattr__(self, "digest", digest)
+        kept, digest = kept_words(self.listed, checked_weight, _WEIGHTS)
+        settle(self, listed=kept, largest=max(kept.values()), digest=digest)
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON; the words by their number and SHA-256."""
@@ -126,14 +124,7 @@ class WordWeights:
         Raises:
           ConfigurationError: none of the words is in the vocabulary.
         """
-        ids, listed = known_words(
-            self.listed,
-            vocabulary,
-            lambda words: (
-                f"`importance`: none of the {words:,} words with a weight is in the vocabulary; "
-                "give weights of its words"
-            ),
-        )
+        ids, listed = known_words(self.listed, vocabulary, _WEIGHTS)
         weights = np.zeros(len(vocabulary))
         np.maximum.at(weights, ids, listed)
         return weights
@@ -155,9 +146,9 @@ class FrequencyWeights:
     largest: float = 10.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "largest", checked_weight(self.largest))
+        settle(self, largest=checked_weight(self.largest))
         if not self.largest:
-            raise ConfigurationError(_NO_WEIGHT)
+            raise ConfigurationError(_WEIGHTS.none_above_0)
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON."""
@@ -192,15 +183,6 @@ def checked_weight(weight: float) -> float:
             "stays what it is unless some hundred others are near"
         )
     return number
-
-
-def checked_importance(importance: object) -> None:
-    """Refuses what are no weights."""
-    check_type(
-        importance,
-        WordWeights | FrequencyWeights | None,
-        "importance is what dxbeam.read_importance gives, WordWeights or FrequencyWeights",
-    )
 
 
 def with_importance(promise: Guarantee, importance: Importance | None) -> Guarantee:

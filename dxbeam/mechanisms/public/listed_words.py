@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,38 +29,49 @@ def number_of(value: object) -> float:
         return math.nan
 
 
+class WordList(NamedTuple):
+    """What errors say of a kind of list; {words} is how many.
+
+    Attributes:
+      meaning: what a list should be.
+      none_above_0: that no word has a number above 0.
+      too_many: that there are more than MOST_WORDS.
+      none_known: that none of the words is in the vocabulary.
+    """
+
+    meaning: str
+    none_above_0: str
+    too_many: str
+    none_known: str
+
+
 def kept_words(
-    listed: Mapping[str, float],
-    checked: Callable[[float], float],
-    meaning: str,
-    none_above_0: str,
-    too_many: Callable[[int], str],
+    listed: Mapping[str, float], checked: Callable[[float], float], says: WordList
 ) -> tuple[dict[str, float], str]:
     """The words with a number above 0, in their order, and the SHA-256 of both.
 
-    ``checked`` makes a number a float or refuses it. ConfigurationErrors say ``meaning`` where
-    ``listed`` is no mapping, ``none_above_0``, or what is wrong with so many words.
+    ``checked`` makes a number a float, or refuses it.
     """
-    check_type(listed, Mapping, meaning)
+    check_type(listed, Mapping, says.meaning)
     numbers = {word: checked(number) for word, number in listed.items()}
     kept = {word: numbers[word] for word in sorted(numbers) if numbers[word]}
     if not kept:
-        raise ConfigurationError(none_above_0)
+        raise ConfigurationError(says.none_above_0)
     if len(kept) > MOST_WORDS:
-        raise ConfigurationError(too_many(len(kept)))
+        raise ConfigurationError(says.too_many.format(words=len(kept)))
     content = json.dumps(list(kept.items()), separators=(",", ":")).encode()
     return kept, hashlib.sha256(content).hexdigest()
 
 
 def known_words(
-    listed: Mapping[str, float], vocabulary: Vocabulary, none_known: Callable[[int], str]
+    listed: Mapping[str, float], vocabulary: Vocabulary, says: WordList
 ) -> tuple[Ids, Floats]:
     """The ids of listed words that the vocabulary has, int64 [k], and their numbers, float64 [k].
 
-    A ConfigurationError, ``none_known``, where none of them is in the vocabulary.
+    Refused where it has none of them.
     """
     ids = vocabulary.ids_of(listed)
     known = ids != UNKNOWN
     if not known.any():
-        raise ConfigurationError(none_known(len(ids)))
+        raise ConfigurationError(says.none_known.format(words=len(ids)))
     return ids[known], np.fromiter(listed.values(), float)[known]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 
+from dxbeam.errors import check_type
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.word_channel import FallingChannel, WordChannel
 from dxbeam.mechanisms.constants.exact_constant import (
@@ -17,8 +18,8 @@ from dxbeam.mechanisms.constants.exact_constant import (
     with_constant,
 )
 from dxbeam.mechanisms.parameters import recorded_settings
-from dxbeam.mechanisms.public.base_measure import BaseMeasure, checked_base, with_base
-from dxbeam.mechanisms.public.importance import Importance, checked_importance, with_importance
+from dxbeam.mechanisms.public.base_measure import BaseMeasure, with_base
+from dxbeam.mechanisms.public.importance import Importance, with_importance
 from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.exponential_choice import choose, draws_of
 from dxbeam.randomness import Random
@@ -43,8 +44,16 @@ class WeighedChoice(ABC):
 
     def _check_public_values(self) -> None:
         """Refuses what are no weights, no base measure, or not this mechanism's constant."""
-        checked_importance(self.importance)
-        checked_base(self.base)
+        check_type(
+            self.importance,
+            Importance | None,
+            "importance is what dxbeam.read_importance gives, WordWeights or FrequencyWeights",
+        )
+        check_type(
+            self.base,
+            BaseMeasure | None,
+            "base is what dxbeam.read_base gives, FrequencyBase or ListedBase",
+        )
         checked_constant(self.constant, self.epsilon, recorded_settings(self))
 
     def gamma(self, words: int) -> float:  # noqa: ARG002

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole, settle
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, uniform
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -38,9 +38,8 @@ class CusTextPublished:
     name: ClassVar[str] = "custext_published"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        meaning = "how many words each word draws from"
-        object.__setattr__(self, "k", checked_whole("k", self.k, 1, _LARGEST_K, meaning))
+        k = checked_whole("k", self.k, 1, _LARGEST_K, "how many words each word draws from")
+        settle(self, epsilon=checked_epsilon(self.epsilon), k=k)
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word: one, and its tail."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
+from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.sampling.noise import Floats, laplace
 from dxbeam.mechanisms.sampling.noisy_vector import LaplaceNoise
 from dxbeam.randomness import Random
@@ -39,8 +40,7 @@ class MahalanobisPublished(LaplaceNoise):
 
     def __post_init__(self) -> None:
         checked = Mahalanobis(self.epsilon, self.covariance_weight)
-        object.__setattr__(self, "epsilon", checked.epsilon)
-        object.__setattr__(self, "covariance_weight", checked.covariance_weight)
+        settle(self, epsilon=checked.epsilon, covariance_weight=checked.covariance_weight)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched noise of the length it had before: uint64 [B, draws] -> float64 [B, n]."""

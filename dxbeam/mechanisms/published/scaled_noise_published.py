@@ -23,7 +23,7 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, nothing
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive, checked_share
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive, checked_share, settle
 from dxbeam.mechanisms.sampling.noise import Floats, laplace, laplace_draws
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -46,15 +46,15 @@ class ScaledNoisePublished:
     name: ClassVar[str] = "scaled_noise_published"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        epsilon = checked_epsilon(self.epsilon)
         meaning = "how many times as large an epsilon frequent words have"
         ratio = checked_positive("ratio", self.ratio, meaning)
         if ratio < 1:
             raise ConfigurationError(f"ratio must be at least 1, not {ratio:g}: {meaning}")
-        checked_epsilon(self.epsilon * ratio)
-        object.__setattr__(self, "ratio", ratio)
+        checked_epsilon(epsilon * ratio)
         meaning = "the share of the vocabulary that is frequent"
-        object.__setattr__(self, "frequent", checked_share("frequent", self.frequent, meaning))
+        frequent = checked_share("frequent", self.frequent, meaning)
+        settle(self, epsilon=epsilon, ratio=ratio, frequent=frequent)
 
     def budgets(self, ids: Ids, words: int) -> Floats:
         """G of each word: int64 [B], or UNKNOWN -> float64 [B]; ``words`` is how many there are."""

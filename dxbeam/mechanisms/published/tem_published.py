@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
+from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -38,8 +39,7 @@ class TEMPublished:
 
     def __post_init__(self) -> None:
         checked = TEM(self.epsilon, self.beta)
-        object.__setattr__(self, "epsilon", checked.epsilon)
-        object.__setattr__(self, "beta", checked.beta)
+        settle(self, epsilon=checked.epsilon, beta=checked.beta)
 
     def draws(self, dimensions: int) -> int:
         """Random numbers per word."""

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
-from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.parameters import checked_epsilon, settle
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, uniform
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
@@ -53,7 +53,7 @@ class TruncatedGumbel:
     rounds: ClassVar[int] = 8
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word: for k, for rounds of rejection, for what they leave; tails."""

@@ -35,8 +35,8 @@ def by_all_distances(
     """The inverse distribution function, of all N probabilities: int64 [B].
 
     ``words``, int64 [K], are distinct, and ``rows``, int64 [B], says which of them each is;
-    ``near``, int64 [K, k], are the first words around each, at exact distances; ``shares``,
-    float64 [B], are uniform numbers; ``slow`` are words for which many rounds were rejected.
+    ``near``, int64 [K, k], are the first words around each, at exact distances; ``shares``, float64
+    [B], are uniform numbers; ``slow`` are words for which many rounds were rejected.
     """
     near_distances = search.distances(words, near)
     vectors = search.vocabulary.vectors_of(words)
@@ -78,8 +78,8 @@ def _distances_from_products(
 ) -> Floats:
     """Distances of all words that may be drawn from one vector, float64 [n] -> [N - first].
 
-    ``product`` and ``squares``, float64 [N - first], are their scalar products with it and
-    their squared lengths.
+    ``product`` and ``squares``, float64 [N - first], are their scalar products with it and their
+    squared lengths.
     """
     square = np.square(vector).sum()
     apart = np.sqrt(np.maximum(squares + square - 2 * product, 0.0))

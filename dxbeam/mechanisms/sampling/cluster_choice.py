@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole, settle
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.clusters import Partition, partition
@@ -62,8 +62,11 @@ class ClusterChoice:
     citation: ClassVar[str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "cluster_size", checked_cluster_size(self.cluster_size))
+        settle(
+            self,
+            epsilon=checked_epsilon(self.epsilon),
+            cluster_size=checked_cluster_size(self.cluster_size),
+        )
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""

@@ -95,13 +95,9 @@ def _around(words: Ids, count: int, search: NeighborSearch) -> tuple[Ids, Floats
 
 
 class KeptEnvelopes:
-    """Envelopes that are computed when a word first occurs; threads may share them.
+    """Envelopes of k words, computed when a word first occurs, and kept of so many words.
 
-    Args:
-      count: k, at most N.
-      distribution: of what is drawn.
-      search: the vocabulary.
-      most_words: of how many distinct words they are kept.
+    Threads may share them.
     """
 
     def __init__(
@@ -124,8 +120,8 @@ class KeptEnvelopes:
     def parts(self, ids: Ids) -> Iterator[tuple[Ids, Envelopes, Ids]]:
         """The envelopes of words, int64 [B], in at most two parts: those that are kept, the others.
 
-        Yields positions in ``ids``, int64 [P]; envelopes; and which of them is each word's,
-        int64 [P].
+        Yields positions in ``ids``, int64 [P]; envelopes; and which of them is each word's, int64
+        [P].
         """
         places = self._places[ids]
         if (places == _NOT_KEPT).any():

@@ -124,8 +124,8 @@ def choose(
 ) -> Ids:
     """Draws a word around each word: int64 [B], row i depending only on row i of ids and random.
 
-    ``random`` is uint64 [B, DRAWS] or wider, [B, IMPORTANCE_DRAWS] with weights or a base
-    measure. UNKNOWN stands for the unknown word's vector. With a neighbour table it is fast.
+    ``random`` is uint64 [B, DRAWS] or wider, [B, IMPORTANCE_DRAWS] with weights or a base measure.
+    UNKNOWN stands for the unknown word's vector. With a neighbour table it is fast.
     """
     around = min(sizes.around, len(search.vocabulary))
     kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))

@@ -82,8 +82,8 @@ def choose_fluently(
     """Draws a word for each word, int64 [B]; row i depends on row i of the arguments only.
 
     ``first`` and ``second``, int64 [B], are the words released before: an id, UNKNOWN or the
-    model's start; ``numbers`` is from ``numbers_of``, ``near`` by the lowest level of the model
-    of ``every``.
+    model's start; ``numbers`` is from ``numbers_of``, ``near`` by the lowest level of the model of
+    ``every``.
     """
     around, prefixes = near.of(ids), every.after(first, second)
     pairs = every.pairs.near(prefixes.contexts, ids, around)
@@ -111,14 +111,7 @@ def choose_fluently(
 
 
 class AllWords:
-    """All words by the model; threads may share it.
-
-    Args:
-      model: of the vocabulary.
-
-    Raises:
-      ConfigurationError: a correction of the model is below 0, so it has no levels to add up.
-    """
+    """All words by the model; threads may share it. A model with corrections below 0 is refused."""
 
     def __init__(self, model: LanguageModel):
         lower, higher = model.numbers.pairs, model.numbers.triples

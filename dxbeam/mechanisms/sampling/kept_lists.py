@@ -24,10 +24,7 @@ _A_LIST = 32
 class KeptList:
     """Words and their shares; sorted when one is first drawn, as for most lists that never is.
 
-    Args:
-      words: integers [H].
-      shares: float64 [H].
-      total: of the shares, as it was summed when they were computed.
+    ``total`` is of the shares, as it was summed when they were computed.
     """
 
     __slots__ = ("_drawn_from", "_shares", "_words", "total")

@@ -104,8 +104,8 @@ def below(counts: npt.NDArray[np.int64] | int, random: Random) -> npt.NDArray[np
 def normal_pairs(radial: Random, angular: Random, tail: Random | None = None) -> Floats:
     """Standard normal numbers by Box-Muller: uint64 [..., k] twice -> float64 [..., 2 k].
 
-    ``tail`` is for ``uniform`` of [B, k]; without it no number is above sqrt(2 * 64 * ln 2) =
-    9.42, beyond which a pair has probability 2^-64.
+    ``tail`` is for ``uniform`` of [B, k]; without it no number is above sqrt(2 * 64 * ln 2) = 9.42,
+    beyond which a pair has probability 2^-64.
     """
     length = np.sqrt(-2.0 * np.log(uniform(radial, tail)))
     angle = uniform(angular) * (2.0 * np.pi)
@@ -123,12 +123,12 @@ def laplace_draws(dimensions: int) -> int:
 def laplace(random: Random, dimensions: int, epsilon: float) -> Floats:
     """Multidimensional Laplace noise: density proportional to exp(-epsilon * |eta|).
 
-    Its direction is uniform and its length Gamma(n, 1/epsilon) (Fernandes et al. 2019, section
-    5.1, theorem 5; Feyisetan et al. 2020, algorithm 1). It is drawn as the Gaussian scale
-    mixture eta = sqrt(V) G with V ~ Gamma((n+1)/2, rate epsilon^2/2) and G standard normal,
-    which needs no rejection, so that a word uses a fixed count of random numbers. V is
-    2/epsilon^2 times a sum of exponentials, and for even n of half a squared normal more.
-    uint64 [B, laplace_draws(n)] or wider -> float64 [B, n].
+    Its direction is uniform and its length Gamma(n, 1/epsilon) (Fernandes et al. 2019, section 5.1,
+    theorem 5; Feyisetan et al. 2020, algorithm 1). It is drawn as the Gaussian scale mixture eta =
+    sqrt(V) G with V ~ Gamma((n+1)/2, rate epsilon^2/2) and G standard normal, which needs no
+    rejection, so that a word uses a fixed count of random numbers. V is 2/epsilon^2 times a sum of
+    exponentials, and for even n of half a squared normal more. uint64 [B, laplace_draws(n)] or
+    wider -> float64 [B, n].
     """
     pairs, exponentials = _pairs(dimensions), _exponentials(dimensions)
     end = 2 * pairs + exponentials
@@ -172,9 +172,9 @@ def coordinate_laplace(
     """Independent coordinates of density proportional to exp(-rate |z|) on [-limit, limit].
 
     A size is -ln(e + u (1 - e)) / rate, e = exp(-rate limit) and u uniform: the inverse
-    distribution function from its far end, so that sizes near the limit are as dense as float64
-    has them, however large rate * limit is. uint64 [B, coordinate_laplace_draws(n)] or wider ->
-    float64 [B, n]; the highest bit of a coordinate's number is its sign, the others are u.
+    distribution function from its far end, so that sizes near the limit are as dense as float64 has
+    them, however large rate * limit is. uint64 [B, coordinate_laplace_draws(n)] or wider -> float64
+    [B, n]; the highest bit of a coordinate's number is its sign, the others are u.
     """
     used = random[:, :dimensions]
     tail = random[:, dimensions : coordinate_laplace_draws(dimensions)]

@@ -10,11 +10,27 @@ finds it. No mechanism overrides ``release``: what each has to prove is the dens
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import final
 
 from dxbeam.mechanisms.sampling.noise import Floats, laplace_draws
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
+
+
+def least(keeps: Callable[[float], bool], high: float) -> float:
+    """The smallest number, rounded up by a share of 1e-9, that keeps a promise, as ``high`` does.
+
+    What is returned was tried itself, or is ``high``.
+    """
+    low = 0.0
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        if keeps(middle):
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 class NoisyVector(ABC):

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole, settle
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, below
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -77,7 +77,7 @@ class OrderChoice:
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""
@@ -135,8 +135,7 @@ def by_steps(
 ) -> Guarantee:
     """Epsilon for each step between two words, in the farthest of so many orders.
 
-    ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps
-    count.
+    ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps count.
     """
     which = (
         "the public order of the words"

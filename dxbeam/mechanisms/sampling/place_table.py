@@ -21,12 +21,7 @@ _SHORT = 64
 
 
 class PlaceTables:
-    """Tables of some rows; threads may share them.
-
-    Args:
-      rows: how many rows there are; -1 names the last.
-      width: numbers are from 0 to width - 1.
-    """
+    """Tables of some rows, -1 naming the last, of numbers below a width; threads may share them."""
 
     def __init__(self, rows: int, width: int):
         self._slots = np.full(rows, -1)

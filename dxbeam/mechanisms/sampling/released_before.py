@@ -23,8 +23,8 @@ _KNOWN = -3  # and below: a word
 def places_after(breaks: Ids) -> Ids:
     """The places, int64 [B, 2], of words that are released one after the other.
 
-    ``breaks``, int64 [B], has STARTS for the first word of a sentence, UNKNOWN for one before
-    which the words are not read, and 0 for one that follows the row before it.
+    ``breaks``, int64 [B], has STARTS for the first word of a sentence, UNKNOWN for one before which
+    the words are not read, and 0 for one that follows the row before it.
     """
     rows = np.arange(len(breaks))
     follows = breaks == 0
@@ -42,8 +42,8 @@ def known_word(ids: Ids) -> Ids:
 def in_steps(places: Ids) -> Iterator[Ids]:
     """Rows in an order in which each comes after the rows it is read after, int64 [R] together.
 
-    Each number of a row of ``places`` is that of the row before, or the one before that. A row
-    is at most as many steps from the last row that is read after none as it is rows.
+    Each number of a row of ``places`` is that of the row before, or the one before that. A row is
+    at most as many steps from the last row that is read after none as it is rows.
     """
     every = np.arange(len(places))
     starts = np.where((places < 0).all(axis=1), every, -1)

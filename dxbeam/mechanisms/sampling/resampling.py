@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dxbeam.mechanisms.parameters import checked_rank_c
+from dxbeam.mechanisms.parameters import checked_rank_c, settle
 from dxbeam.mechanisms.sampling.noise import uniform
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -34,7 +34,7 @@ class RankResampling:
     c: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", checked_rank_c(self.c))
+        settle(self, c=checked_rank_c(self.c))
 
     def draws(self) -> int:
         """Random numbers per word."""

@@ -60,8 +60,7 @@ class Stored(NamedTuple):
     def draw(self, rows: Ids, numbers: Floats) -> Ids:
         """A word, int64 [R], of each of some originals that have one, in proportion to its share.
 
-        ``rows``, int64 [R], says which originals; ``numbers``, float64 [R], are uniform in
-        (0, 1].
+        ``rows``, int64 [R], says which originals; ``numbers``, float64 [R], are uniform in (0, 1].
         """
         chosen = np.empty(len(rows), np.int64)
         firsts = self.bounds[rows]

@@ -85,8 +85,8 @@ def write_words_and_vectors(
     """Writes all that follows only from words and vectors: every file but the table and the index.
 
     Of ``chunks`` of words and float32 [B, n] vectors, words are held in memory, and vectors are
-    not; float16 halves the size. An ArtifactError where there is no chunk, or words are
-    repeated or unwritable.
+    not; float16 halves the size. An ArtifactError where there is no chunk, or words are repeated or
+    unwritable.
     """
     directory.mkdir(parents=True, exist_ok=True)
     rows, total, longest = 0, np.zeros(0), 0.0
@@ -139,8 +139,8 @@ def write_manifest(
 ) -> VocabularyHandle:
     """Completes an artifact whose other files are there; an OutputError where one has a manifest.
 
-    ``table`` says whether it has a neighbour table and close radii; ``facts`` are more JSON
-    values that a reader of the manifest should know.
+    ``table`` says whether it has a neighbour table and close radii; ``facts`` are more JSON values
+    that a reader of the manifest should know.
     """
     required, optional = LAYOUTS[VERSION]
     names = list(required)

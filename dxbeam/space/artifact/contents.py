@@ -39,8 +39,8 @@ UNWRITABLE_WORD = "a word is empty or holds a null byte or the end of a line"
 def opened(directory: Path, manifest: dict[str, Any], uri: str) -> Vocabulary:
     """The vocabulary in a local directory, all of it checked unless that was done on this host.
 
-    ``uri`` is what errors call it; an ArtifactError where files are missing, damaged, or do not
-    fit together.
+    ``uri`` is what errors call it; an ArtifactError where files are missing, damaged, or do not fit
+    together.
     """
     files = [directory / name for name in manifest["files"]]
     with checked_once(manifest["digest"], files) as unchecked:

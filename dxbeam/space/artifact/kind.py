@@ -46,8 +46,8 @@ class Kind(NamedTuple):
     def read_manifest(self, uri: str) -> dict[str, Any]:
         """The manifest, checked against its own digest, and field by field.
 
-        An ArtifactError where there is no artifact, or the manifest is damaged or of
-        another format.
+        An ArtifactError where there is no artifact, or the manifest is damaged or of another
+        format.
         """
         path = storage.join(self.resolve(uri), MANIFEST)
         try:

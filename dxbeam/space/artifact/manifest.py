@@ -9,6 +9,8 @@
                           lengths have squares that float32 holds
     close_radius.npy      float64 [N]; these two only where a neighbour table was asked for
     neighbors.npy         int32 [N, K]
+    clusters.npy          int32 [N], the number of each word's cluster; only where asked for
+    orders.npy            int32 [k, N], orders of all words; only where asked for
     index.faiss           only where a FAISS factory string asked for one
 
 That is version 2. Version 1 had ``words.parquet``, with one column ``word``, in place of the words

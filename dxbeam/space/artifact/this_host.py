@@ -35,7 +35,7 @@ _WHOLE = b"whole"
 T = TypeVar("T")
 
 
-def own_folder() -> Path:
+def folder_of_this_user() -> Path:
     """The folder, made if there is none; an ArtifactError where others can write to it."""
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -51,7 +51,7 @@ def own_folder() -> Path:
 
 def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
     """Copies an artifact's files to this host, unless they are here; the copy appears at once."""
-    home = own_folder()
+    home = folder_of_this_user()
     target = home / name
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=home) as partial:
@@ -75,8 +75,7 @@ def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
 def opened_here(place: str, manifest: Mapping[str, Any], open_files: Callable[[Path], T]) -> T:
     """Opens an artifact's files here; those of another place are copied first, for all processes.
 
-    ``open_files`` opens a local directory, and raises ArtifactError where its files are
-    damaged.
+    ``open_files`` opens a local directory, and raises ArtifactError where its files are damaged.
     """
     if storage.is_local(place):
         return open_files(Path(place))
@@ -106,8 +105,8 @@ def check_file(path: Path, expected: Mapping[str, Any], rebuild: str) -> None:
 def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
     """Lets one process of this host check files, while the others wait, and then trust it.
 
-    Yields whether the caller is to check them; if it raises no error, that is noted. Where no
-    note can be kept, each process checks for itself.
+    Yields whether the caller is to check them; if it raises no error, that is noted. Where no note
+    can be kept, each process checks for itself.
     """
     look = _look(digest, files)
     note = _locked_note(look)
@@ -134,7 +133,7 @@ def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
 def _locked_note(look: str) -> BinaryIO | None:
     """The note on files of this look, which no other process holds; None where none can be kept."""
     try:
-        note = (own_folder() / f"checked-{look}").open("a+b")
+        note = (folder_of_this_user() / f"checked-{look}").open("a+b")
     except (OSError, ArtifactError):
         return None
     try:

@@ -9,7 +9,7 @@ Formats:
   float32, with or without a line end after it.
 
 Each may be plain, ``.gz``, or a member of a ``.zip``: ``path.zip`` where it holds a single file,
-else ``path.zip!member``. Files are local or on any file system that storage.py knows.
+else ``path.zip!member``. Files are local or on any file system that dxbeam/storage knows.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ def distance_rows(
 ) -> Iterator[tuple[slice, Singles]]:
     """Blocks of rows, float32 [words, N], with the part of ``ids`` each stands for.
 
-    Arrays are used again, and are 0 at the word itself. Distances are the same to the last bit
-    only where as many words are multiplied ``at_once``.
+    Arrays are used again, and are 0 at the word itself. Distances are the same to the last bit only
+    where as many words are multiplied ``at_once``.
     """
     vectors, half = search.vocabulary.vectors, half_squares(search)
     queries = np.zeros((at_once, vectors.shape[1]), np.float32)

@@ -106,8 +106,7 @@ class NeighborSearch:
     def nearest_two(self, queries: Floats) -> tuple[Ids, Floats]:
         """The two words nearest to each query by (distance, id), int64 [B, 2], and their distances.
 
-        With an approximate index, the nearest two among the candidates that the index
-        finds.
+        With an approximate index, the nearest two among the candidates that the index finds.
         """
         return self.backend.nearest(queries, 2)
 
@@ -157,18 +156,11 @@ class NeighborSearch:
         return np.where(unknown, self.nearest_neighbors(np.array([UNKNOWN]), 1)[0, 0], ids)
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others are, where that is no deeper than of interest.
+        """At which rank around each word, int64 [B], others, [B, k], are: int64 [B, k].
 
-        The neighbour table answers as deep as it is; beyond, each word takes a row of products with
-        the whole vocabulary.
-
-        Args:
-          ids: int64 [B], the words that are looked around; each has rank 0.
-          others: int64 [B, k], words.
-          depths: int64 [B], each at least 0.
-
-        Returns:
-          int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
+        Where that is deeper than ``depths``, int64 [B], it is that or N. The neighbour table
+        answers as deep as it is; beyond, each word takes a row of products with the whole
+        vocabulary.
         """
         words = len(self._vectors)
         every_rank = np.full(others.shape, words)
@@ -228,8 +220,7 @@ class NeighborSearch:
     def neighbor_table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:
         """The first neighbours of words, int32 [B, K], and their close radii, float64 [B].
 
-        The nearest comes first, ties by id, without the word itself; K is ``depth`` or N -
-        1.
+        The nearest comes first, ties by id, without the word itself; K is ``depth`` or N - 1.
         """
         words = len(self._vectors)
         depth, radius_rank = min(depth, words - 1), min(CLOSE_RANK, words - 1)

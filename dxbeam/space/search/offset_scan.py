@@ -24,8 +24,8 @@ def best_by_scan(
 ) -> Ids:
     """The best words of each word, without itself: int64 [B, K], by (value, lowest id).
 
-    ``offsets``, float64 [N], are -inf for words that are never wanted. NOTHING where there are
-    no more.
+    ``offsets``, float64 [N], are -inf for words that are never wanted. NOTHING where there are no
+    more.
     """
     vocabulary, most = search.vocabulary, min(count, len(offsets))
     margins = 2 * rate * _errors(ids, search)

@@ -143,16 +143,7 @@ class OffsetSearch:
 
 
 class _Candidates:
-    """Words that may be among the best of some queries.
-
-    Args:
-      values: of the words.
-      tile: the queries.
-      queries: the same, float64 [B, n].
-      count: as in ``OffsetSearch.best``.
-      width: the same.
-      margin: as in ``OffsetSearch``.
-    """
+    """Words that may be among the best of some queries, which are a tile and float64 [B, n]."""
 
     def __init__(
         self,

@@ -66,8 +66,8 @@ class OffsetValues:
     def error(self, lengths: Floats, squares: Floats, row: Ids) -> Floats:
         """By how much values may be wrong whose squared distances are float32's, float64 [m].
 
-        ``lengths`` are of the queries, float64 [B], and ``row``, int64 [m], says which of
-        these it is.
+        ``lengths`` are of the queries, float64 [B], and ``row``, int64 [m], says which of these it
+        is.
         """
         dimensions = self.vectors.shape[1]
         error = np.sqrt(at_most(squares, dimensions))

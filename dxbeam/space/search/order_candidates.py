@@ -90,8 +90,8 @@ def nearest_of(
 ) -> tuple[npt.NDArray[np.int32], Floats]:
     """The first ``depth`` candidates around each word, and the distance to one further on.
 
-    int32 [B, depth], nearest first, ties by id, any words where there are fewer; and float64
-    [B], the distance to the neighbour at ``radius_rank``, 0 for rank 0.
+    int32 [B, depth], nearest first, ties by id, any words where there are fewer; and float64 [B],
+    the distance to the neighbour at ``radius_rank``, 0 for rank 0.
     """
     count = max(depth, radius_rank)
     word, squares, there = _by_row(candidates, len(ids), count)

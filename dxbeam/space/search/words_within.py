@@ -23,12 +23,7 @@ _AT_ONCE = 1 << 9
 
 
 class WordsWithin:
-    """Finds all words within a radius of words; threads may share it.
-
-    Args:
-      vocabulary: the words.
-      float32: searches the same words.
-    """
+    """Finds all words within a radius of words; threads may share it."""
 
     def __init__(self, vocabulary: Vocabulary, float32: Float32Search):
         self._vocabulary, self._float32 = vocabulary, float32

@@ -28,8 +28,8 @@ def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
     """The number of each word's cluster, int32 [N]: those of the vocabulary, else made now.
 
     Clusters have K = ``size`` words and the last one K to 2K - 1; fewer than 2K words are one
-    cluster. Some 10 s of a core for 33,849 words of 300 dimensions without a neighbour table
-    and clusters of 20; it grows with the square of the number of words.
+    cluster. Some 10 s of a core for 33,849 words of 300 dimensions without a neighbour table and
+    clusters of 20; it grows with the square of the number of words.
     """
     stored = vocabulary.clusters
     if stored is not None and np.count_nonzero(stored == 0) == size:

@@ -28,8 +28,8 @@ def word_orders(vocabulary: Vocabulary, count: int) -> npt.NDArray[np.int32]:
 def word_order(vocabulary: Vocabulary, start: int = 0) -> npt.NDArray[np.int32]:
     """The words, int32 [N], in the order of a chain from one of them, ties by id.
 
-    Some 12 s of a core for 33,849 words of 300 dimensions, 4 s where the vocabulary has a
-    neighbour table; it grows with the square of the number of words.
+    Some 12 s of a core for 33,849 words of 300 dimensions, 4 s where the vocabulary has a neighbour
+    table; it grows with the square of the number of words.
     """
     order = np.empty(len(vocabulary), np.int32)
     order[0] = word = start

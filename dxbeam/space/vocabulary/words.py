@@ -93,7 +93,7 @@ class Vocabulary:
             raise ConfigurationError("a vocabulary's vectors need at least one number each")
         if len(self.words) != len(self.vectors) or not len(self.words):
             raise ConfigurationError(
-                f"a vocabulary needs one vector per word and at least one word; it has "
+                "a vocabulary needs one vector per word and at least one word; it has "
                 f"{len(self.words)} words and {len(self.vectors)} vectors"
             )
         if isinstance(self.words, (list, tuple)):
@@ -225,13 +225,11 @@ class Vocabulary:
 
     def _met(self, word: str) -> int:
         """The id of a word that is not at hand; only public words are remembered."""
-        if self._stored is None:
-            return UNKNOWN
-        number, ids = self._stored.find(word), self._ids
+        number = UNKNOWN if self._stored is None else self._stored.find(word)
         if number != UNKNOWN:
-            if len(ids) >= REMEMBERED:
-                ids.clear()
-            ids[word] = number
+            if len(self._ids) >= REMEMBERED:
+                self._ids.clear()
+            self._ids[word] = number
         return number
 
     def ids_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
@@ -247,8 +245,7 @@ class Vocabulary:
         """The words of ``ids``, int64 [B], none of which is UNKNOWN."""
         if self._stored is not None:
             return self._stored.of(ids)
-        words = self.words
-        return [words[number] for number in ids.tolist()]
+        return [self.words[number] for number in ids.tolist()]
 
     def vectors_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The vectors of ``ids`` as float64 [B, n]; the unknown word's where an id is UNKNOWN."""

@@ -108,7 +108,7 @@ def _is_pandas(table: Any) -> bool:
 
 
 def _check_columns(
-    table: Any, text: str, own_id: str | None, keep: Sequence[str], level: str | None
+    table: Any, text: str, id_column: str | None, keep: Sequence[str], level: str | None
 ) -> None:
     if not (isinstance(table, pa.Table) or _is_pandas(table)):
         raise ConfigurationError(
@@ -118,7 +118,7 @@ def _check_columns(
     if isinstance(keep, str):
         raise ConfigurationError(f"`keep` is a list of names of columns, such as [{keep!r}]")
     columns = list(table.columns) if _is_pandas(table) else table.column_names
-    for name in (text, *([own_id] if own_id else []), *keep, *([level] if level else [])):
+    for name in (text, *([id_column] if id_column else []), *keep, *([level] if level else [])):
         if columns.count(name) != 1:
             raise ConfigurationError(
                 f"the table has {columns.count(name) or 'no'} columns {name!r}, and one is needed"
@@ -128,16 +128,18 @@ def _check_columns(
             f"`epsilon_by` names {level!r}, the column that is sanitized: epsilon must depend on a "
             "public column; choose another"
         )
-    if own_id == text or text in keep or own_id in keep or len(set(keep)) < len(keep):
+    if id_column == text or text in keep or id_column in keep or len(set(keep)) < len(keep):
         raise ConfigurationError(
             "the text, the id and the columns in `keep` are different columns, each named once"
         )
 
 
-def _documents(table: Any, text: str, own_id: str | None, level: str | None) -> Iterator[Document]:
+def _documents(
+    table: Any, text: str, id_column: str | None, level: str | None
+) -> Iterator[Document]:
     """The rows; those without an id of their own are named by their numbers."""
     texts = _values(table, text)
-    ids = _values(table, own_id) if own_id else [None] * len(texts)
+    ids = _values(table, id_column) if id_column else [None] * len(texts)
     levels = _values(table, level) if level else [""] * len(texts)
     for number, (one, name, value) in enumerate(zip(texts, ids, levels, strict=True), 1):
         row_id = f"row {number}" if name is None else id_as_text(name)

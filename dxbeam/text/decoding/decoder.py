@@ -32,19 +32,19 @@ then read as it is released, with what the policy leaves there.
 
 vickrey is decoded as the noise that it adds: the coin between the two nearest words is left out.
 
-Floating point. The argument of mechanisms/noise.py is about one snap to the nearest word. Here all
-noisy vectors of a document are read, so they are rounded to a public grid first, as released
-vectors are (vectors/release.py), whose step is a sixteenth to a thirty-second of the smallest
-deviation of a coordinate. A coordinate of the noise errs by a share of 2^-47 at most. It comes out
-on another grid point than exact noise would where the exact sum is as near as that error to a
-border between grid points: with probability at most 2 * 2^-47 * 9.42 (32 + 0.4) < 2^-36. What is
-read of T words in n dimensions is therefore within T n 2^-36 in total variation of what exact noise
-gives, and so is what is released. Stretched noise (mahalanobis) is a product with a matrix, whose n
-products and their sum add (n + 1) 2^-53 of the sum of the n sizes: for n = 300 and coordinates
-whose deviations are at most four times the smallest, 2^-32 in place of 2^-36. Densities are those
-of the noise, taken at the grid point; the rounding adds 0.02 % to the noise.
+Floating point. The argument of mechanisms/sampling/noise.py is about one snap to the nearest word.
+Here all noisy vectors of a document are read, so they are rounded to a public grid first, as
+released vectors are (vectors/release.py), whose step is a sixteenth to a thirty-second of the
+smallest deviation of a coordinate. A coordinate of the noise errs by a share of 2^-47 at most. It
+comes out on another grid point than exact noise would where the exact sum is as near as that error
+to a border between grid points: with probability at most 2 * 2^-47 * 9.42 (32 + 0.4) < 2^-36. What
+is read of T words in n dimensions is therefore within T n 2^-36 in total variation of what exact
+noise gives, and so is what is released. Stretched noise (mahalanobis) is a product with a matrix,
+whose n products and their sum add (n + 1) 2^-53 of the sum of the n sizes: for n = 300 and
+coordinates whose deviations are at most four times the smallest, 2^-32 in place of 2^-36. Densities
+are those of the noise, taken at the grid point; the rounding adds 0.02 % to the noise.
 
-Bits. Grid points, distances, exponentials (space/exact_arithmetic.py) and sums in a fixed order are
+Bits. Grid points, distances, exponentials (exact_arithmetic.py) and sums in a fixed order are
 the same on every processor, backend and number of processes. Not so, in the last bits: the noise
 before it is rounded, so a coordinate may come out on another grid point with the probability above
 (2^-36; 2^-32); whitened vectors (mahalanobis) and sums over all words (santext, tem), of relative

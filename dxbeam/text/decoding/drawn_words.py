@@ -97,15 +97,7 @@ class ReleasedWords:
 
 
 class DrawnWords(ReleasedWords):
-    """Reads the words that a mechanism draws.
-
-    Args:
-      mechanism: has a known channel.
-      search: the vocabulary.
-      prior: float64 [N + 1], probabilities of the words and last of the unknown one.
-      count: K, candidates a place.
-      width: candidates are no further below the best one, in natural logarithms.
-    """
+    """Reads the words that a mechanism draws by a known channel; see ``ReleasedWords``."""
 
     def __init__(
         self,

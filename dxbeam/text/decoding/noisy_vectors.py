@@ -121,10 +121,10 @@ class NoisyVectors:
     def most_probable(self, noisy: Floats) -> Ids:
         """The word, int64 [T], of the largest prior times density at noisy vectors, float64 [T, n].
 
-        Each is read by itself, and faster than by candidates. NOTHING where only
-        ``likelihoods`` can tell: where a search for one word is no faster, where rounding
-        decides between two words, and where all may be so unlikely against the unknown word
-        that their posteriors come out as 0.
+        Each is read by itself, and faster than by candidates. NOTHING where only ``likelihoods``
+        can tell: where a search for one word is no faster, where rounding decides between two
+        words, and where all may be so unlikely against the unknown word that their posteriors come
+        out as 0.
         """
         density = self.density
         if not density.is_plain:

@@ -17,9 +17,8 @@ from dxbeam.text.decoding.pieces import STARTS, Breaks, Pieces, pieces_at_once
 def by_pairs(states: Ids, emissions: Floats, breaks: Breaks, model: LanguageModel) -> Floats:
     """The posterior, float64 [T, S], of each place given all places of its sentence.
 
-    ``states``, int64 [T, S], are the unknown word and candidates, ``emissions`` their
-    likelihoods; ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not
-    FOLLOWS.
+    ``states``, int64 [T, S], are the unknown word and candidates, ``emissions`` their likelihoods;
+    ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not FOLLOWS.
     """
     posterior = np.empty(emissions.shape)
     for pieces in pieces_at_once(breaks, states.shape[1] ** 2):
@@ -38,14 +37,7 @@ def first_words(states: Ids, begins: Breaks, model: LanguageModel) -> Floats:
 
 
 class _Reading:
-    """Pieces that are read together, place t of each in one step.
-
-    Args:
-      states: int64 [T, S], the unknown word and the candidates.
-      emissions: float64 [T, S].
-      model: the language model.
-      pieces: what is read.
-    """
+    """Pieces that are read together, place t of each in one step."""
 
     def __init__(self, states: Ids, emissions: Floats, model: LanguageModel, pieces: Pieces):
         self._states, self._emissions, self._model = states, emissions, model

@@ -175,8 +175,8 @@ def taken_apart(
     """A released text as words of the vocabulary and what is between them.
 
     Words that are not in the vocabulary stay where they are: those that were masked or kept. A
-    released word is in the vocabulary as it is, and one that was kept is not by the look-up of
-    the rule either, so both are found again.
+    released word is in the vocabulary as it is, and one that was kept is not by the look-up of the
+    rule either, so both are found again.
     """
     gaps, words = rule.splitter.split(text)
     numbers = rule.ids_of(words, vocabulary)

@@ -3,9 +3,9 @@
 exact        the mechanism draws words with known probabilities
 approximate  for all others, such as the word nearest to a noisy vector: estimated from what the
              mechanism releases for words that are drawn from the public model
-             (mechanisms/estimated_channel.py)
+             (mechanisms/channels/estimated_channel.py)
 
-Rank resampling multiplies either by its own law, which is known (mechanisms/resampled_channel.py).
+Rank resampling multiplies either by its own law, which is known (resampled_channel.py).
 
 What takes long is ``learnt`` once and can be handed on: sums over all words, or the estimate. The
 words of the estimate are public, and so is the key of their random numbers: nothing here has seen

@@ -44,14 +44,7 @@ def by_triples(
 
 
 class _Reading:
-    """Pieces that are read together, place t of each in one step.
-
-    Args:
-      states: int64 [T, S].
-      emissions: float64 [T, S].
-      model: of order 3.
-      pieces: what is read.
-    """
+    """Pieces that are read together, place t of each in one step, by a model of order 3."""
 
     def __init__(self, states: Ids, emissions: Floats, model: LanguageModel, pieces: Pieces):
         self._states, self._emissions, self._model = states, emissions, model

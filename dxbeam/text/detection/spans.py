@@ -62,12 +62,7 @@ def _between_words(piece: str) -> int:
 
 
 def without_overlaps(spans: Iterable[Span], length: int) -> list[Span]:
-    """The spans that are replaced, in order: of those that overlap the surest, then the longest.
-
-    Args:
-      spans: of one piece.
-      length: of the piece.
-    """
+    """The spans of a piece that are replaced, in order; the surest, then the longest wins."""
     chosen, taken = [], bytearray(length)
     for span in sorted(spans, key=lambda span: (-span.score, span.start - span.end, *span)):
         if span.end > span.start and not any(taken[span.start : span.end]):

@@ -49,22 +49,10 @@ class ReleasesWords(Protocol):
 class Draft:
     """A document whose words are not all released yet: its key, its new text, its counts.
 
-    It has no repr, as that would show the key and the text.
-
-    Attributes:
-      document: the original.
-      key: the document key, from which its noise is drawn.
-      bag: the words released so far, where the configuration releases bags; else None.
-      text: the text written so far, where the order of words is kept.
-      released: how many words were released so far.
-      unprotected: how many words outside the vocabulary were masked, dropped or kept.
-      counts: released words by outcome: original, close, distant, unknown.
-      fillers: unknown words that fill up a bag.
-      omitted: words that are in no bag: stop words, and those that were not drawn.
-      detected: placeholders of what was recognised.
-      end: what follows the last word.
-      candidates: of the words released so far, where they are shown.
-      is_part: whether this is a part of a document only.
+    It has no repr, as that would show the key and the text. ``bag`` are the words released so far,
+    None where the configuration releases none; ``counts`` are released words by outcome: original,
+    close, distant, unknown; ``fillers`` fill up a bag, and ``omitted`` words are in none;
+    ``unprotected`` were masked, dropped or kept; ``end`` follows the last word.
     """
 
     document: Document

@@ -47,10 +47,7 @@ def read_constant(path: str) -> ExactConstant:
 class StoppedScans:
     """The scans that solve for one epsilon, kept in a file until it is solved.
 
-    Args:
-      path: the file; one that is damaged, or of other settings, is written anew.
-      settings: what is solved for, ready for JSON.
-      seconds: between two writes during a scan.
+    A file that is damaged, or of other settings, is written anew, so many seconds apart.
     """
 
     def __init__(self, path: str, settings: Mapping[str, Any], seconds: float = 30.0):

@@ -58,8 +58,8 @@ def listed(
 def weighted_words(flag: str, source: str, content: bytes) -> Iterator[Row]:
     """Words and numbers of a file's content, one after the other; errors name lines, never words.
 
-    In UTF-8 a word, a tab and a number on each line; or with the columns ``word`` and
-    ``weight``, .csv with a first line that names them, or .parquet.
+    In UTF-8 a word, a tab and a number on each line; or with the columns ``word`` and ``weight``,
+    .csv with a first line that names them, or .parquet.
     """
     where = f"`{flag}` {source}"
     if source.endswith(".parquet"):

@@ -116,3 +116,10 @@ def test_what_is_learnt_stands_beside_what_the_originals_teach() -> None:
     assert _rows(html) == {"1. laplace": "2", "2. tem": "none"}
     assert "WMD" not in html
     assert "Word Mover" not in _page(points)
+
+
+def test_records_that_could_not_be_read_are_counted() -> None:
+    asked = Asked(HEADING._replace(corpus="corpus/*.jsonl"), "", 0.2)
+    said = "3 records could not be read and are left out."
+    assert said in page(asked, [_point("laplace", 5, 0.5, 0.1)], left_out=3)
+    assert "could not be read" not in page(asked, [_point("laplace", 5, 0.5, 0.1)])

@@ -36,12 +36,10 @@ _CANDIDATES_AT_ONCE = 1 << 20
 
 
 class FaissSearch:
-    """Nearest words of a vocabulary by FAISS's flat search.
+    """Nearest words of a vocabulary, float32 [N, n], by FAISS's flat search.
 
-    Args:
-      vectors: float32 [N, n], C order; may be a memory map.
-      float32: the backend for these words that runs everywhere. It takes queries that are too long
-        for FAISS, and its bounds serve the neighbour table.
+    The backend that runs everywhere takes queries that are too long for FAISS, and its bounds serve
+    the neighbour table.
     """
 
     name = "faiss"

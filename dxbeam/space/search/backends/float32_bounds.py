@@ -26,11 +26,7 @@ _UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 
 
 
 class Float32Bounds:
-    """Words as they are, and the squares of their lengths.
-
-    Args:
-      vectors: float32 [N, n], C order; may be a memory map.
-    """
+    """Words as they are, float32 [N, n], and the squares of their lengths."""
 
     def __init__(self, vectors: npt.NDArray[np.float32]):
         self.vectors = np.asarray(vectors)  # slicing a memory map itself is slow
@@ -51,12 +47,7 @@ class Float32Bounds:
 
 
 class Float32Queries:
-    """Some queries in float32.
-
-    Args:
-      queries: float64 [B, n].
-      words: what they are multiplied by.
-    """
+    """Some queries, float64 [B, n], in float32."""
 
     def __init__(self, queries: Floats, words: Float32Bounds):
         self._words, self._queries = words, queries.astype(np.float32)

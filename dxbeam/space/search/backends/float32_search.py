@@ -122,10 +122,10 @@ class Float32Search:
     def at_rank(self, queries: Floats, ranks: Ids, query_words: Ids | None = None) -> Ids:
         """The word, int64 [B], at each rank by (float64 distance, id), rank 0 being the nearest.
 
-        In float32 the word at a rank has a score v. What scores below v by more than the
-        error surely comes before it, what scores above by more comes after; the rest is
-        sorted in float64. Where queries are the vectors of ``query_words``, each word comes
-        first among those at its place, whatever its id.
+        In float32 the word at a rank has a score v. What scores below v by more than the error
+        surely comes before it, what scores above by more comes after; the rest is sorted in
+        float64. Where queries are the vectors of ``query_words``, each word comes first among those
+        at its place, whatever its id.
         """
         result = np.empty(len(queries), np.int64)
         margins = 2 * self._error(np.linalg.norm(queries, axis=1))
@@ -197,8 +197,8 @@ class Float32Search:
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
         """As ``NeighborSearch.ranks``, of depths below N, without the table.
 
-        Scores are counted and not sorted: mostly so many are below those of all others that
-        nothing is left to find out.
+        Scores are counted and not sorted: mostly so many are below those of all others that nothing
+        is left to find out.
         """
         ranks = np.full(others.shape, len(self._vectors))
         rows = self._rows_at_once()

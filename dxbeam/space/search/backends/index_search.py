@@ -20,12 +20,9 @@ _CANDIDATES = 8
 
 
 class IndexSearch:
-    """The nearest words among the candidates that an index finds.
+    """The nearest words among the candidates that a FAISS index over their vectors finds.
 
-    Args:
-      index: a FAISS index over ``vectors``.
-      vectors: float32 [N, n].
-      exact: makes the exact backend; called where the index finds too few words.
+    ``exact`` makes the exact backend; it is called where the index finds too few words.
     """
 
     name = "index"

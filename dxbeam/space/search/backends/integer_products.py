@@ -64,9 +64,9 @@ class Product(Protocol):
 def is_exact(product: Product, bits: int, terms: int = 512) -> bool:
     """Whether a product is exact for queries of this many bits, by examples that may saturate.
 
-    Libraries have been wrong in a partly filled tile only (onnxruntime 1.23 with AMX: the last
-    of 32 queries, where the number of words is no multiple of 16), so sizes around tiles are
-    tried. Sums have up to 1,040 ``terms``, which float32, in which scores come out, holds.
+    Libraries have been wrong in a partly filled tile only (onnxruntime 1.23 with AMX: the last of
+    32 queries, where the number of words is no multiple of 16), so sizes around tiles are tried.
+    Sums have up to 1,040 ``terms``, which float32, in which scores come out, holds.
     """
     return all(_is_exact(product, bits, terms, *size) for size in _TRIED_SIZES)
 
