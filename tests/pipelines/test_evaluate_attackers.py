@@ -98,9 +98,7 @@ def test_a_network_is_trained_on_the_settings_of_a_release(
     releases.rows(corpus, every, tmp_path / "out", *asked, "--attackers=learned")
     rows = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
     learned = [row for row in rows if row["attacker"] == "learned inversion"]
-    assert [row["measure"] for row in learned if not row["measure"].startswith("rare")] == [
-        "words recovered", "words recovered",
-    ]  # fmt: skip
+    assert [row["measure"] for row in learned].count("words recovered") == len(settings)
     for row in learned:
         assert row["success"] > 2 * row["chance"]
 
