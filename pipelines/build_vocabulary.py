@@ -51,13 +51,13 @@ from dxbeam.space.artifact import manifest as artifact_manifest
 from dxbeam.space.artifact.artifact import WordsAndVectors
 from dxbeam.space.embeddings.reader import ReadingReport
 from dxbeam.space.vocabulary.remarks import remarks
-from dxbeam.transforms.neighbor_table import WriteNeighborTable
+from dxbeam.transforms.neighbor_table import NeighborTable, WriteNeighborTable
 
 
 def build(options: PipelineOptions, shape: WordsAndVectors, pieces: str) -> beam.Pipeline:
     """Assembles the computation of the neighbour table; nothing runs yet."""
     pipeline = launch.new_pipeline(options)
-    pipeline | "WriteNeighborTable" >> WriteNeighborTable(
+    table = NeighborTable(
         options.view_as(OutputOptions).output,
         shape,
         options.view_as(BuildVocabularyOptions).neighbors,
@@ -65,6 +65,7 @@ def build(options: PipelineOptions, shape: WordsAndVectors, pieces: str) -> beam
         launch.search_threads(options),
         launch.backend(options),
     )
+    pipeline | "WriteNeighborTable" >> WriteNeighborTable(table)
     return pipeline
 
 

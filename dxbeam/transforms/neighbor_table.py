@@ -34,17 +34,27 @@ from dxbeam.space.search.backends.choose_backend import AUTO, check_name
 from dxbeam.space.search.neighbors import NeighborSearch
 
 
-class _Table(NamedTuple):
-    """What is asked for; the fields are the arguments of ``WriteNeighborTable``."""
+class NeighborTable(NamedTuple):
+    """A table that is to be made.
+
+    Attributes:
+      uri: where ``artifact.write_words_and_vectors`` put its files, as every worker sees it.
+      shape: N and n.
+      depth: K, neighbours per word.
+      pieces: the folder of the table's pieces, which stay there.
+      threads: that a search uses in each worker process.
+      backend: how neighbours are found exactly, one of ``choose_backend.NAMES``.
+    """
 
     uri: str
     shape: WordsAndVectors
     depth: int
     pieces: str
-    threads: int
-    backend: str
+    threads: int = 1
+    backend: str = AUTO
 
     def search(self) -> NeighborSearch:
+        """A search in the words and vectors."""
         draft = artifact.open_draft(self.uri, self.shape.digest)
         return NeighborSearch(draft, self.threads, self.backend)
 
@@ -53,28 +63,12 @@ class WriteNeighborTable(beam.PTransform):
     """Writes neighbors.npy and close_radius.npy next to the words and vectors at a prefix.
 
     PBegin -> PCollection[int], one element: the number of words, once both files are complete.
-
-    Args:
-      uri: where ``artifact.write_words_and_vectors`` put its files, as every worker sees it.
-      shape: N and n.
-      depth: K, neighbours per word.
-      pieces: the folder of the table's pieces, which stay there.
-      search_threads: threads a search uses in each worker process.
-      backend: how neighbours are found exactly, one of ``choose_backend.NAMES``.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        shape: WordsAndVectors,
-        depth: int,
-        pieces: str,
-        search_threads: int = 1,
-        backend: str = AUTO,
-    ):
+    def __init__(self, table: NeighborTable):
         super().__init__()
-        check_name(backend)
-        self._table = _Table(uri, shape, depth, pieces, search_threads, backend)
+        check_name(table.backend)
+        self._table = table
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """Spreads words over workers, then joins."""
@@ -94,7 +88,7 @@ class WriteNeighborTable(beam.PTransform):
 
 @beam.typehints.with_output_types(Piece)
 class _SearchPiece(beam.DoFn):
-    def __init__(self, table: _Table):
+    def __init__(self, table: NeighborTable):
         self._table, self._shared = table, Shared()
         self._counted = Metrics.counter("dxbeam", "table_words")
 

@@ -30,3 +30,9 @@ def save(path: Path, kind: str, pieces: Sequence[str], **further: Any) -> Any:
     model = getattr(transformers, kind)(config).eval()
     model.save_pretrained(path)
     return model
+
+
+def causal(path: Path, pieces: Sequence[str], places: int) -> Any:
+    """Saves a causal model that reads so many pieces at most; arguments as ``save``."""
+    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": places}
+    return save(path, "GPT2LMHeadModel", pieces, **sizes, bos_token_id=2, eos_token_id=3)

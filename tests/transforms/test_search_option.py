@@ -19,7 +19,7 @@ from dxbeam.space.artifact.artifact import WordsAndVectors
 from dxbeam.space.search.backends import choose_backend
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
-from dxbeam.transforms.neighbor_table import WriteNeighborTable
+from dxbeam.transforms.neighbor_table import NeighborTable, WriteNeighborTable
 from dxbeam.transforms.sanitize import SanitizeDocuments
 from dxbeam.transforms.yaml import BuildVocabulary, SanitizeRows
 from tests.support import tiny
@@ -31,7 +31,7 @@ CALLERS: dict[str, Callable[[str, str], Any]] = {
     "SanitizeRows": lambda uri, name: SanitizeRows(uri, 10.0, search=name),
     "BuildVocabulary": lambda uri, name: BuildVocabulary("file", "place", search=name),
     "WriteNeighborTable": lambda uri, name: WriteNeighborTable(
-        uri, WordsAndVectors(300, 8, "", 1.0), 20, "pieces", backend=name
+        NeighborTable(uri, WordsAndVectors(300, 8, "", 1.0), 20, "pieces", backend=name)
     ),
     "SharedSearch": lambda uri, name: SharedSearch(artifact.handle(uri), name),
     "NeighborSearch": lambda uri, name: NeighborSearch(tiny.vocabulary(), backend=name),

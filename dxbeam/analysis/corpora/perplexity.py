@@ -9,7 +9,7 @@ hugging_face_judge.py, which needs PyTorch and transformers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import apache_beam as beam
 import numpy as np
@@ -22,6 +22,8 @@ from dxbeam.analysis.evaluate.document_scores import Score
 from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
 from dxbeam.space.search.neighbors import Floats
 
+_HUGGING_FACE = "dxbeam.analysis.corpora.hugging_face_judge"
+
 
 class Judge(Protocol):
     """A language model of texts."""
@@ -32,25 +34,14 @@ class Judge(Protocol):
 
 
 def open_judge(path: str) -> Judge:
-    """Opens the causal language model in a directory.
-
-    Args:
-      path: of a directory, as ``save_pretrained`` of transformers writes it, with the tokenizer.
-
-    Raises:
-      ConfigurationError: PyTorch or transformers is not installed, or there is no such model.
-    """
-    judge: Judge = _hugging_face().opened(path)
+    """Opens the causal language model in a directory, as ``open_encoder`` opens an encoder."""
+    judge: Judge = neural(_HUGGING_FACE, "`perplexity_model`").opened(path)
     return judge
 
 
 def check_judge(path: str) -> None:
     """Raises a ConfigurationError where the directory holds no causal model."""
-    _hugging_face().check(path)
-
-
-def _hugging_face() -> Any:
-    return neural("dxbeam.analysis.corpora.hugging_face_judge", "`perplexity_model`")
+    neural(_HUGGING_FACE, "`perplexity_model`").check(path)
 
 
 class JudgedPair(NamedTuple):

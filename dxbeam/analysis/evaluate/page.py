@@ -19,7 +19,7 @@ from dxbeam.analysis.evaluate.transform import Over, every_document
 from dxbeam.analysis.evaluate.word_movers import MOST_PAIRS, MOST_WORDS
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.exposure.table import ATTACKERS, attack_rows, attacks_of, write_attacks
-from dxbeam.analysis.measure.tables import Row, write_table
+from dxbeam.analysis.measure.tables import Row, numbers, texts, write_table
 from dxbeam.analysis.pages.metrics import EXPLAINED, EXPLAINED_IN
 from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.pages.page import REPORT, render
@@ -29,22 +29,11 @@ _TITLE = "What the released text is good for, and what it tells"
 PROBLEM = "nothing-compared.txt"
 """Written in place of the page where there is nothing to compare, for the launcher to tell."""
 
-COLUMNS = pa.schema(
-    [
-        ("release", pa.string()),
-        ("metric", pa.string()),
-        ("group", pa.string()),
-        ("model", pa.string()),
-        ("trained_on", pa.string()),
-        ("tested_on", pa.string()),
-        ("value", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("n", pa.int64()),
-        ("interval", pa.string()),
-        ("training_documents", pa.int64()),
-    ]
-)
+COLUMNS = pa.schema([
+    *texts("release", "metric", "group", "model", "trained_on", "tested_on"),
+    *numbers("value", "low", "high"), ("n", pa.int64()),
+    *texts("interval"), ("training_documents", pa.int64()),
+])  # fmt: skip
 """Of scores.parquet. ``release`` is null for what is reported of originals only, ``group`` for all
 documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers, ``training_documents`` of
 learning curves."""

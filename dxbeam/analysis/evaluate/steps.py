@@ -61,7 +61,7 @@ def _classified_in(job: EvaluateJob, documents: pvalue.PCollection) -> pvalue.PC
 def _attacks_on(
     job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
 ) -> Iterator[pvalue.PCollection]:
-    survivors = CountSurvivors(job.vocabulary, job.language_model, sorted(ENGLISH), job.entities)
+    survivors = CountSurvivors(job.vocabulary, job.language_model, job.entities)
     yield documents | "CountSurvivors" >> survivors
     if job.reidentify:
         yield documents | "FindAgain" >> FindAgain(job.reidentify, job.vocabulary)

@@ -8,24 +8,14 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.analysis.exposure.attack import Attack
-from dxbeam.analysis.measure.tables import Row, write_table
+from dxbeam.analysis.measure.tables import Row, numbers, texts, write_table
 
 ATTACKERS = "attackers.parquet"
 
-COLUMNS = pa.schema(
-    [
-        ("release", pa.string()),
-        ("attacker", pa.string()),
-        ("sees", pa.string()),
-        ("knows", pa.string()),
-        ("measure", pa.string()),
-        ("success", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("chance", pa.float64()),
-        ("n", pa.int64()),
-    ]
-)
+COLUMNS = pa.schema([
+    *texts("release", "attacker", "sees", "knows", "measure"),
+    *numbers("success", "low", "high", "chance"), ("n", pa.int64()),
+])  # fmt: skip
 """Of attackers.parquet. ``chance`` is null where it is not known."""
 
 

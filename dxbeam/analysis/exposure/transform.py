@@ -32,6 +32,7 @@ from dxbeam.analysis.exposure.survival import RARE
 from dxbeam.analysis.theory.intervals import TextSums
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.text.tokenization import split
 
 _ORIGINALS = -1
@@ -114,7 +115,6 @@ class CountSurvivors(beam.PTransform):
     Args:
       vocabulary: the handle of the artifact, or None.
       language_model: the handle of the model that says which words are rare, or None.
-      function_words: public words that are no names.
       entities: the field that holds spans; "" for none.
     """
 
@@ -122,11 +122,10 @@ class CountSurvivors(beam.PTransform):
         self,
         vocabulary: VocabularyHandle | None,
         language_model: LanguageModelHandle | None,
-        function_words: Sequence[str],
         entities: str,
     ):
         super().__init__()
-        self._count = _Count(vocabulary, language_model, function_words, entities)
+        self._count = _Count(vocabulary, language_model, entities)
         self._words = vocabulary
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
@@ -155,11 +154,9 @@ class _Count(WithVocabulary):
         self,
         vocabulary: VocabularyHandle | None,
         language_model: LanguageModelHandle | None,
-        function_words: Sequence[str],
         entities: str,
     ):
         super().__init__(vocabulary, language_model)
-        self._function_words = frozenset(function_words)
         self._entities = entities
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[tuple[int, str], _Sums]]:
@@ -167,7 +164,7 @@ class _Count(WithVocabulary):
         spans = survival.spans_of(
             document.fields.get(self._entities), self._entities, len(document.original)
         )
-        classes = survival.classes_of_words(words, sentence_begins(gaps), self._function_words)
+        classes = survival.classes_of_words(words, sentence_begins(gaps), ENGLISH)
         before = self._cased(words)
         guessed = None
         if self._vocabulary is not None and self._model is not None:

@@ -17,6 +17,7 @@ from dxbeam.analysis.attackers.models.with_model import GUESSES
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate, Point
+from dxbeam.analysis.measure.tables import numbers, texts
 from dxbeam.space.search.neighbors import Ids
 
 ALL, RARE_WORDS = "all", "rare"
@@ -58,22 +59,10 @@ ATTACKERS = {
 }  # fmt: skip
 """Columns of a point, of all words and of rare ones: the attacker, what it sees and knows."""
 
-COLUMNS = pa.schema(
-    [
-        ("mechanism", pa.string()),
-        ("parameters", pa.string()),
-        ("rank_c", pa.float64()),
-        ("epsilon", pa.float64()),
-        ("attacker", pa.string()),
-        ("sees", pa.string()),
-        ("knows", pa.string()),
-        ("words", pa.string()),
-        ("success", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("chance", pa.float64()),
-    ]
-)
+COLUMNS = pa.schema([
+    *texts("mechanism", "parameters"), *numbers("rank_c", "epsilon"),
+    *texts("attacker", "sees", "knows", "words"), *numbers("success", "low", "high", "chance"),
+])  # fmt: skip
 """Of attackers.parquet."""
 
 

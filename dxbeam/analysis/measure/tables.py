@@ -146,6 +146,16 @@ def _of(setting: Setting) -> Row:
     return {"mechanism": setting.mechanism, "parameters": setting.parameters_text}
 
 
+def texts(*names: str) -> list[pa.Field]:
+    """Columns of strings."""
+    return [pa.field(name, pa.string()) for name in names]
+
+
+def numbers(*names: str) -> list[pa.Field]:
+    """Columns of float64."""
+    return [pa.field(name, pa.float64()) for name in names]
+
+
 def write_table(path: str, rows: Sequence[Row], columns: pa.Schema | None = None) -> None:
     """Writes rows, which all have the same columns, as Parquet; with types where they are given."""
     buffer = io.BytesIO()

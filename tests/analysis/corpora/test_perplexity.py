@@ -17,13 +17,6 @@ PIECES = [*tiny_models.SPECIAL, "a", "film", "was", "good", "bad"]
 TEXTS = ["a film was good", "bad", "", "a good bad film was a film a film was bad bad"]
 
 
-def _model(path: Path) -> Any:
-    return tiny_models.save(
-        path, "GPT2LMHeadModel", PIECES, n_embd=16, n_layer=1, n_head=2, n_positions=8,
-        bos_token_id=2, eos_token_id=3,
-    )  # fmt: skip
-
-
 def _loss(model: Any, pieces: list[int]) -> float:
     import torch
 
@@ -34,7 +27,7 @@ def _loss(model: Any, pieces: list[int]) -> float:
 
 def test_the_loss_of_a_text_is_that_of_its_pieces(tmp_path: Path) -> None:
     """Whatever a text is in a batch with; the text of twelve pieces is read in two parts."""
-    model = _model(tmp_path / "m")
+    model = tiny_models.causal(tmp_path / "m", PIECES, 8)
     losses = open_judge(str(tmp_path / "m")).losses(TEXTS)
     rows = [[PIECES.index(word) for word in text.split()] for text in TEXTS]
     expected = [sum(_loss(model, row[at : at + 7]) for at in (0, 7)) for row in rows]
@@ -46,7 +39,7 @@ def test_what_is_no_causal_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ConfigurationError, match=r"`perplexity_model` .*config\.json"):
         check_judge(str(tmp_path / "nowhere"))
-    _model(tmp_path / "m")
+    tiny_models.causal(tmp_path / "m", PIECES, 8)
     config = (tmp_path / "m" / "config.json").read_text()
     (tmp_path / "m" / "config.json").write_text(config.replace("GPT2LMHead", "BertForMaskedLM"))
     with pytest.raises(ConfigurationError, match=r"`perplexity_model` .*a masked language model"):

@@ -25,13 +25,6 @@ def _masked(path: Path) -> Any:
     )  # fmt: skip
 
 
-def _causal(path: Path) -> Any:
-    return tiny_models.save(
-        path, "GPT2LMHeadModel", PIECES, n_embd=16, n_layer=1, n_head=2, n_positions=16,
-        bos_token_id=2, eos_token_id=3,
-    )  # fmt: skip
-
-
 def _logs(model: Any, row: list[int]) -> Any:
     import torch
 
@@ -73,7 +66,7 @@ def test_what_is_far_away_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_a_causal_model_reads_what_is_before(tmp_path: Path) -> None:
-    own = _causal(tmp_path / "c")
+    own = tiny_models.causal(tmp_path / "c", PIECES, 16)
     model = open_model(str(tmp_path / "c"), WORDS, SHARES)
     text, candidates = np.array([0, 1, 2, 3]), np.array([[3, 6, 7, 4]] * 4)
     found = model.log_chances(text, candidates)
