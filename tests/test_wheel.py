@@ -117,7 +117,3 @@ def test_it_works_where_it_is_installed(programs: Path, folder: Path) -> None:
     assert told.returncode == 0, told.stderr
     [notes] = json.loads(told.stdout)["corpora"]
     assert (notes["corpus"], notes["epsilon"]) == ("notes", 10.0)
-
-    told = _run(programs / "python", "-m", "dxbeam", "sanitize", "--epsilom=1", cwd=folder)
-    assert told.returncode == 2
-    assert "did you mean --epsilon?" in told.stderr

@@ -9,21 +9,16 @@ import pytest
 
 from dxbeam.audit.batteries import default as default_battery
 from dxbeam.audit.references.table import REFERENCES
-from dxbeam.audit.run_audit import judge, parts, run
-from dxbeam.audit.subject import SMALL, Finding, Size, Subject
+from dxbeam.audit.run_audit import parts, run
+from dxbeam.audit.subject import SMALL, Subject
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.text.configuration import Configuration
 from tests.support import broken_defaults as broken
+from tests.support.audits import MIDDLE, failures, finds
 
-MIDDLE = Size(20_000, 6_000, 5_000, 6_000)
 PARTS = {"usual_clusters", "long_text", "levels", "lists", "clipping", "delta"}
-
-
-def failures(subject: Subject, wanted: set[str]) -> list[Finding]:
-    these = [part for part in parts(subject) if part.name in wanted]
-    return judge([finding for part in these for finding in run(subject, part)]).failures
 
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
@@ -56,18 +51,18 @@ def test_what_each_part_looks_at() -> None:
 @pytest.mark.parametrize("name", sorted(broken.SANITIZERS))
 def test_mistakes_of_sanitizers_are_found(name: str) -> None:
     make, part = broken.SANITIZERS[name]
-    assert failures(Subject(Configuration(Laplace(10.0)), MIDDLE, make=make), {part})
+    assert finds(Subject(Configuration(Laplace(10.0)), MIDDLE, make=make), {part})
 
 
 @pytest.mark.parametrize("name", sorted(broken.MECHANISMS))
 def test_mistakes_of_mechanisms_are_found(name: str) -> None:
     mechanism, part = broken.MECHANISMS[name]
-    assert failures(Subject(Configuration(mechanism), MIDDLE), {part})
+    assert finds(Subject(Configuration(mechanism), MIDDLE), {part})
 
 
 def test_lists_that_are_not_named_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(default_battery, "WordWeights", broken.UnnamedWeights)
-    assert failures(Subject(Configuration(SanText(10.0)), MIDDLE), {"lists"})
+    assert finds(Subject(Configuration(SanText(10.0)), MIDDLE), {"lists"})
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.01])

@@ -24,6 +24,7 @@ from pipelines.build_language_model import build_language_model
 from pipelines.sanitize import sanitize
 from tests.cloud.bigquery_tables import DATASET, PROJECT, column
 from tests.support import tiny
+from tests.support.refusals import changed
 
 UTC = datetime.timezone.utc
 KEPT = {
@@ -156,43 +157,39 @@ def _refusing(bigquery: Any) -> None:
 
 
 GOOD = f"bq://{PROJECT}.{DATASET}.good"
-CASES: dict[str, tuple[dict[str, str], str]] = {
-    "no such table": ({"input": f"bq://{PROJECT}.{DATASET}.none"}, "there is no such dataset"),
-    "no such dataset": ({"input": f"bq://{PROJECT}.none.good"}, "there is no such dataset"),
-    "no permission": ({"input": f"bq://{PROJECT}.{DATASET}.hidden"}, "bigquery.dataViewer"),
-    "a view": ({"input": f"bq://{PROJECT}.{DATASET}.view"}, "only tables can be read"),
-    "a materialized view": ({"input": f"bq://{PROJECT}.{DATASET}.fresh"}, "'materialized view'"),
-    "a filter that is needed": ({"input": f"bq://{PROJECT}.{DATASET}.cut"}, "its partitions"),
-    "an order by texts": ({"input": f"bq://{PROJECT}.{DATASET}.sorted"}, "clustered by 'text'"),
-    "an empty table": ({"input": f"bq://{PROJECT}.{DATASET}.empty"}, "the table is empty"),
-    "texts in lists": ({"input": f"bq://{PROJECT}.{DATASET}.listed"}, "repeated STRING"),
-    "no ids": ({"input": f"bq://{PROJECT}.{DATASET}.anonymous"}, "a column of ids"),
-    "no such column of texts": ({"text_field": "body"}, "no column 'body'"),
-    "no such column of ids": ({"id_field": "name"}, "no column 'name'"),
-    "no such column to keep": ({"keep_fields": "stars"}, "no column 'stars'"),
-    "a list to keep": ({"keep_fields": "tags"}, "repeated STRING, which cannot be kept"),
-    "bytes to keep": ({"keep_fields": "raw"}, "BYTES, which cannot be kept"),
-    "a list to group by": ({"group_by": "tags"}, "repeated STRING"),
-    "a folder": ({"input": "bq://"}, "names no table"),
-    "a dataset": ({"input": f"bq://{PROJECT}.{DATASET}"}, "names no table"),
-    "a glob": ({"input": f"bq://{PROJECT}.{DATASET}.g*"}, "names no table"),
-    "a quoted name": ({"input": f"bq://`{PROJECT}.{DATASET}.good`"}, "names no table"),
-    "the older form of a name": ({"input": f"bq://{PROJECT}:{DATASET}.good"}, "names no table"),
-    "a format of files": (
-        {"input_format": "csv"},
-        "is a table; leave it out",
-    ),
-    "a file as a table": (
-        {"input": __file__, "input_format": "bigquery"},
-        "this is no table: use another",
-    ),
-    "an encoding": ({"encoding": "latin-1"}, "is for files of text"),
-    "a release of tables": ({"output_format": "bigquery"}, "--output_format"),
-    "a release to a table": ({"output": GOOD}, "no file system here"),
-    "metrics to a table": ({"metrics_output": GOOD}, "no file system here"),
-    "a ledger in a table": ({"ledger": GOOD, "corpus_id": "c"}, "no file system here"),
-    "a key in a table": ({"key_uri": GOOD}, "no file system here"),
-}
+CASES = changed(
+    f"""
+    no such table  --input=bq://{PROJECT}.{DATASET}.none  there is no such dataset
+    no such dataset  --input=bq://{PROJECT}.none.good  there is no such dataset
+    no permission  --input=bq://{PROJECT}.{DATASET}.hidden  bigquery.dataViewer
+    a view  --input=bq://{PROJECT}.{DATASET}.view  only tables can be read
+    a materialized view  --input=bq://{PROJECT}.{DATASET}.fresh  'materialized view'
+    a filter that is needed  --input=bq://{PROJECT}.{DATASET}.cut  its partitions
+    an order by texts  --input=bq://{PROJECT}.{DATASET}.sorted  clustered by 'text'
+    an empty table  --input=bq://{PROJECT}.{DATASET}.empty  the table is empty
+    texts in lists  --input=bq://{PROJECT}.{DATASET}.listed  repeated STRING
+    no ids  --input=bq://{PROJECT}.{DATASET}.anonymous  a column of ids
+    no such column of texts  --text_field=body  no column 'body'
+    no such column of ids  --id_field=name  no column 'name'
+    no such column to keep  --keep_fields=stars  no column 'stars'
+    a list to keep  --keep_fields=tags  repeated STRING, which cannot be kept
+    bytes to keep  --keep_fields=raw  BYTES, which cannot be kept
+    a list to group by  --group_by=tags  repeated STRING
+    a folder  --input=bq://  names no table
+    a dataset  --input=bq://{PROJECT}.{DATASET}  names no table
+    a glob  --input=bq://{PROJECT}.{DATASET}.g*  names no table
+    a quoted name  --input=bq://`{PROJECT}.{DATASET}.good`  names no table
+    the older form of a name  --input=bq://{PROJECT}:{DATASET}.good  names no table
+    a format of files  --input_format=csv  is a table; leave it out
+    a file as a table  --input={__file__} --input_format=bigquery  this is no table: use another
+    an encoding  --encoding=latin-1  is for files of text
+    a release of tables  --output_format=bigquery  --output_format
+    a release to a table  --output={GOOD}  no file system here
+    metrics to a table  --metrics_output={GOOD}  no file system here
+    a ledger in a table  --ledger={GOOD} --corpus_id=c  no file system here
+    a key in a table  --key_uri={GOOD}  no file system here
+    """
+)
 
 
 @pytest.mark.parametrize("name", CASES)

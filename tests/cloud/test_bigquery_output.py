@@ -19,6 +19,7 @@ from pipelines.verify import verify
 from tests.cloud.bigquery_tables import DATASET, PROJECT, column
 from tests.cloud.front import BUCKET, Front
 from tests.support import calls, large_corpora, tiny
+from tests.support.refusals import changed
 
 TARGET = f"{PROJECT}.{DATASET}.released"
 ROUNDS = 50
@@ -169,17 +170,19 @@ def test_a_release_that_is_loaded_again_changes_nothing(bigquery: Any, tmp_path:
 
 
 SECRET = "zyzzyva"
-CASES: dict[str, tuple[dict[str, str], str]] = {
-    "a table that is there": ({"output_table": f"bq://{PROJECT}.{DATASET}.there"}, "exists"),
-    "an empty one": ({"output_table": f"bq://{PROJECT}.{DATASET}.empty"}, "exists already"),
-    "no such dataset": ({"output_table": f"bq://{PROJECT}.none.x"}, "there is no such dataset"),
-    "no permission": ({"output_table": f"bq://{PROJECT}.{DATASET}.hidden"}, "bigquery.jobUser"),
-    "no table": ({"output_table": f"bq://{PROJECT}"}, "names no table"),
-    "another format": ({"output_format": "jsonl"}, "a table is made of a release in Parquet"),
-    "a name of a column": ({"keep_fields": "star rating"}, "letters, digits and underscores"),
-    "a name of BigQuery's": ({"keep_fields": "_PARTITIONTIME"}, "letters, digits"),
-    "names that are alike": ({"keep_fields": "Stars,stars"}, "in lower case"),
-}
+CASES = changed(
+    f"""
+    a table that is there  --output_table=bq://{PROJECT}.{DATASET}.there  exists
+    an empty one           --output_table=bq://{PROJECT}.{DATASET}.empty  exists already
+    no such dataset        --output_table=bq://{PROJECT}.none.x  there is no such dataset
+    no permission          --output_table=bq://{PROJECT}.{DATASET}.hidden  bigquery.jobUser
+    no table               --output_table=bq://{PROJECT}  names no table
+    another format         --output_format=jsonl  a table is made of a release in Parquet
+    a name of a column     --keep_fields="star rating"  letters, digits and underscores
+    a name of BigQuery's   --keep_fields=_PARTITIONTIME  letters, digits
+    names that are alike   --keep_fields=Stars,stars  in lower case
+    """
+)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,9 +8,7 @@ covers, each row's id, kept fields and number of words, and what is asked of Big
 from __future__ import annotations
 
 import json
-import random
 import re
-import string
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,10 @@ import pytest
 
 from pipelines.sanitize import sanitize
 from tests.cloud.bigquery_tables import DATASET, PROJECT, column
+from tests.cloud.twins import DRAWN, KEYED, SHARE, secrets
 from tests.support import tiny
 
-_DRAWN = (
-    r"[0-9a-f]{16,64}|[\d.,]+ (?=tokens per second|seconds)|\d{4}-\d\d-\d\d [\d:,]+|process \d+"
-)
-_SHARE = r"Of .+ came out unchanged: .+|Warning: [\d.]+ % of .+"
-_KEYED = ("corpus_digest", "run", "started", "shards")
-
-_RANDOM = random.Random(9)
-SECRETS = ["".join(_RANDOM.choices(string.ascii_lowercase, k=14)) for _ in range(20)]
+SECRETS = secrets(20)
 COLUMNS = [column("id", "STRING"), column("text", "STRING"), column("stars", "INTEGER")]
 
 
@@ -68,7 +60,7 @@ def test_twins_look_alike(
         flags = (*mode, key, "--keep_fields=stars", "--num_shards=1", OUTPUT_TABLE)
         sanitize(tiny.arguments(uri, source, output, flags))
         release = json.loads((output / "release.json").read_text())
-        for name in _KEYED:
+        for name in KEYED:
             release.pop(name, None)
         [shard] = output.glob("part-*")
         released = pq.read_table(shard)
@@ -76,7 +68,7 @@ def test_twins_look_alike(
         said = capfd.readouterr().out.replace(str(output), "OUT")
         seen.append(
             (
-                re.sub(f"{_SHARE}|{_DRAWN}", "", said),
+                re.sub(f"{SHARE}|{DRAWN}", "", said),
                 release,
                 released.schema,
                 shown,

@@ -11,9 +11,7 @@ import csv
 import gzip
 import io
 import json
-import random
 import re
-import string
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +20,10 @@ import pytest
 
 from pipelines.sanitize import sanitize
 from tests.cloud.s3_server import BUCKET, path
+from tests.cloud.twins import DRAWN, KEYED, SHARE, secrets
 from tests.support import tiny
 
-_DRAWN = (
-    r"[0-9a-f]{16,64}|[\d.,]+ (?=tokens per second|seconds)|\d{4}-\d\d-\d\d [\d:,]+|process \d+"
-)
-_SHARE = r"Of .+ came out unchanged: .+|Warning: [\d.]+ % of .+"
-_KEYED = ("corpus_digest", "run", "started", "shards")
-
-_RANDOM = random.Random(9)
-SECRETS = ["".join(_RANDOM.choices(string.ascii_lowercase, k=14)) for _ in range(60)]
+SECRETS = secrets(60)
 
 CSV = ("--input_format=csv", "--keep_fields=stars", "--column_types=stars=int64")
 MODES = {
@@ -79,7 +71,7 @@ def _public(s3: Any) -> Any:
     """All that a reader of the bucket sees of a release, but what noise covers."""
     objects = _objects(s3, "out/")
     release = json.loads(objects.pop("out/release.json"))
-    for name in _KEYED:
+    for name in KEYED:
         release.pop(name, None)
     records = [_records(*item) for item in objects.items() if "part-" in item[0]]
     return release, sorted(re.sub("[0-9a-f]{16}", "", name) for name in objects), records
@@ -108,7 +100,7 @@ def test_twins_look_alike(
             sanitize(tiny.arguments(uri, path("in/*"), path("out"), flags))
             said = "".join(capfd.readouterr())
         assert "Released 4 documents" in said
-        seen.append((re.sub(f"{_SHARE}|{_DRAWN}", "", said), _public(s3)))
+        seen.append((re.sub(f"{SHARE}|{DRAWN}", "", said), _public(s3)))
     for other in seen[1:]:
         assert other == seen[0]
 

@@ -1,4 +1,4 @@
-"""Of two writers at once one wins, fifty times, on each store of files."""
+"""Of two writers at once one wins, every time, on each store of files."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def _take(path: str, number: int) -> bool:
 
 
 @pytest.mark.slow
-def test_of_two_writers_at_once_one_wins_fifty_times(folder: str) -> None:
+@pytest.mark.parametrize("times", [10, pytest.param(50, marks=pytest.mark.exhaustive)])
+def test_of_two_writers_at_once_one_wins_every_time(folder: str, times: int) -> None:
     """Of an object, and of a claim on a place for a release."""
     with ThreadPoolExecutor(2) as pool:
-        for attempt in range(50):
+        for attempt in range(times):
             path, place = f"{folder}/once-{attempt}", f"{folder}/place-{attempt}"
             won = list(pool.map(_write, [path] * 2, range(2)))
             assert sum(won) == 1

@@ -93,7 +93,7 @@ def test_in_a_file_it_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_worker_processes_are_told_of_together(tmp_path: Path) -> None:
+def test_a_worker_process_is_reported_by_the_launcher(tmp_path: Path) -> None:
     rows = [{"id": str(i), "text": "good morning " * 300} for i in range(60)]
     corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", rows)
     program = (
@@ -106,7 +106,7 @@ def test_worker_processes_are_told_of_together(tmp_path: Path) -> None:
     ended = subprocess.run(
         [
             *(sys.executable, "-c", program, "sanitize", f"--input={corpus}"),
-            *(*flags, "--local_processes=2"),
+            *(*flags, "--direct_running_mode=multi_processing", "--direct_num_workers=1"),
         ],
         capture_output=True,
         text=True,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -133,6 +134,7 @@ def test_delta_is_true_of_the_noise_as_it_is_computed() -> None:
     def noise(share: Fraction) -> float:
         return float(coordinate_laplace(exact_draw(share, 63)[None], 1, 10.0, limit)[0, 0])
 
+    @cache
     def at_most(place: float) -> Fraction:
         """How probable noise at or below a place is."""
         beyond = border(lambda share: noise(share) > abs(place)) / 2

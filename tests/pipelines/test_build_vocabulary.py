@@ -27,6 +27,7 @@ from pipelines import build_vocabulary as module
 from pipelines.build_vocabulary import build_vocabulary
 from tests.support import tiny
 from tests.support.artifacts import is_mapped
+from tests.support.refusals import refused
 
 WORDS = ["Apple", "pear", "apple", "x-y", "plum", *(f"w{i}" for i in range(700))]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
@@ -225,22 +226,21 @@ def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Pat
     assert release["vocabulary"]["search"] == "approximate: IVF4,Flat nprobe=2"
 
 
-@pytest.mark.parametrize(
-    ("flag", "said"),
-    [
-        ("--index_factory=Magic", "FAISS knows no such index"),
-        ("--index_parameters=nprobe=2", "the index Flat has no such parameters"),
-        ("--neighbors=-1", "whole number from 1"),
-        ("--max_words=0", "max_words"),
-        ("--embeddings=/nowhere.txt", "nowhere.txt"),
-        ("--embeddings_format=magic", "choose auto or one of glove, word2vec, word2vec_binary"),
-    ],
+@refused(
+    """
+    --index_factory=Magic        FAISS knows no such index
+    --index_parameters=nprobe=2  the index Flat has no such parameters
+    --neighbors=-1               whole number from 1
+    --max_words=0                max_words
+    --embeddings=/nowhere.txt    nowhere.txt
+    --embeddings_format=magic    choose auto or one of glove, word2vec, word2vec_binary
+    """
 )
 def test_what_cannot_be_built_leaves_nothing(
-    embeddings: Path, tmp_path: Path, flag: str, said: str
+    embeddings: Path, tmp_path: Path, flags: list[str], said: str
 ) -> None:
     with pytest.raises(DxbeamError, match=said):
-        _build(embeddings, tmp_path / "out", flag)
+        _build(embeddings, tmp_path / "out", *flags)
     assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
 
 

@@ -22,13 +22,8 @@ from tests.support import tiny
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-FLAGS = [
-    "--at_most=distant=0.4",
-    "--at_least=close=0.2",
-    "--epsilons=0.5:4:0.5",
-    "--rank_cs=0.05,0.2",
-    "--words=300",
-]
+TARGETS = ["--at_most=distant=0.4", "--at_least=close=0.2"]
+FLAGS = [*TARGETS, "--epsilons=0.5:4:0.5", "--rank_cs=0.05,0.2", "--words=300"]
 
 
 def _calibrated(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
+from tests.support.refusals import refused
 
 TEXTS = ["The film is one of the best of the year.", "It was not very good, they said.", ""]
 DECODED = ("--decode=context", "--language_model=demo")
@@ -65,20 +66,16 @@ def test_one_key_read_in_two_ways_is_charged_once(tmp_path: Path) -> None:
     assert account.repeats == 2
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--decode=context"], "--decode context needs a --language_model"),
-        (["--language_model=demo"], "--language_model is of use with --decode"),
-        (["--decode_loss=word"], "--decode_loss is of use with --decode"),
-        (["--decode=best", "--language_model=demo"], "must be one of nearest, prior, context"),
-        ([*DECODED, "--decode_loss=none"], "must be one of word, distance"),
-        ([*DECODED, "--bag_of_words=10"], "choose --decode prior"),
-        (
-            [*DECODED, "--mechanism=santext_plus", "--allow_unsound"],
-            "--decode goes with no --mechanism santext_plus",
-        ),
-    ],
+@refused(
+    """
+    --decode=context  --decode context needs a --language_model
+    --language_model=demo  --language_model is of use with --decode
+    --decode_loss=word  --decode_loss is of use with --decode
+    --decode=best --language_model=demo  must be one of nearest, prior, context
+    --decode=context --language_model=demo --decode_loss=none  must be one of word, distance
+    --decode=context --language_model=demo --bag_of_words=10  choose --decode prior
+    --decode=context --language_model=demo --mechanism=santext_plus --allow_unsound  goes with no
+    """
 )
 def test_what_does_not_go_together_is_refused_before_work_starts(
     flags: list[str], said: str, tmp_path: Path

@@ -25,6 +25,7 @@ from dxbeam.transforms.sanitize import SanitizeDocuments
 from dxbeam.transforms.sanitize_rows import MOST_CHARACTERS
 from pipelines.sanitize import sanitize
 from tests.support import tiny
+from tests.support.refusals import refused
 
 LEVELS = EpsilonByField("consent", (("low", 2.0), ("high", 8.0)))
 TEXTS = tiny.texts(9)
@@ -128,14 +129,13 @@ def test_rows_are_released_by_an_attribute_and_others_rejected(uri: str) -> None
         )
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--epsilon_by=text:a=1"], "the field that is sanitized"),
-        (["--epsilon_by=consent"], "write it as FIELD"),
-        (["--epsilon_by=missing:a=1"], "has a field 'missing'"),
-        (["--epsilon_by=consent:a=1", "--input_format=text"], "plain text has no fields"),
-    ],
+@refused(
+    """
+    --epsilon_by=text:a=1                         the field that is sanitized
+    --epsilon_by=consent                          write it as FIELD
+    --epsilon_by=missing:a=1                      has a field 'missing'
+    --epsilon_by=consent:a=1 --input_format=text  plain text has no fields
+    """
 )
 def test_fields_that_cannot_decide_are_refused(
     uri: str, tmp_path: Path, flags: list[str], said: str

@@ -19,6 +19,7 @@ from dxbeam.space.artifact import artifact
 from dxbeam.text.tokenization import split
 from pipelines.evaluate import evaluate_release
 from tests.support import releases, tiny
+from tests.support.refusals import refused
 from tests.support.releases import DOCUMENTS, SECRET
 
 TEXT_METRICS = (
@@ -207,17 +208,16 @@ def test_a_release_in_parquet_is_compared_too(uri: str, corpus: Path, tmp_path: 
     assert 0 < rows[0]["value"] < 1
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--task=nothing"], "has a field 'nothing'"),
-        (["--attack=text"], "--attack text: this is the text or the id"),
-        (["--task=id"], "--task id: this is the text or the id"),
-        (["--group_by=text"], "--group_by"),
-        (["--original=nowhere/*.jsonl"], "--original nowhere/*.jsonl: no file matches"),
-        (["--released=nowhere"], "nowhere: there is no release.json"),
-        (["--released=nowhere/*"], "--released nowhere/*: there is no release.json"),
-    ],
+@refused(
+    """
+    --task=nothing              has a field 'nothing'
+    --attack=text               --attack text: this is the text or the id
+    --task=id                   --task id: this is the text or the id
+    --group_by=text             --group_by
+    --original=nowhere/*.jsonl  --original nowhere/*.jsonl: no file matches
+    --released=nowhere          nowhere: there is no release.json
+    --released=nowhere/*        --released nowhere/*: there is no release.json
+    """
 )
 def test_what_cannot_be_compared_is_refused(
     corpus: Path, release: Path, tmp_path: Path, flags: list[str], said: str

@@ -23,6 +23,7 @@ from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
 from pipelines.scan_constant import scan_constant
 from tests.support import chat_stub, tiny
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -345,16 +346,15 @@ def test_what_is_not_asked_for_is_empty(output: Path) -> None:
         assert {row[column] for column in ("task_accuracy", "wmd", "context")} == {None}
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--task=side"], "--task side is a field of documents; name them with --input"),
-        (["--task=text", "--input=CORPUS"], "this is the text or the id"),
-        (["--context_documents=9", "--input=CORPUS"], "learnt from --public_input; name both"),
-        (["--attacker_model=m"], "--attacker_model m reads documents; say how many, with"),
-        (["--attackers=learned"], "--attackers learned reads documents; say how many, with"),
-        (["--task=nowhere", "--input=CORPUS"], "only 0 documents have this field"),
-    ],
+@refused(
+    """
+    --task=side  --task side is a field of documents; name them with --input
+    --task=text --input=CORPUS  this is the text or the id
+    --context_documents=9 --input=CORPUS  learnt from --public_input; name both
+    --attacker_model=m  --attacker_model m reads documents; say how many, with
+    --attackers=learned  --attackers learned reads documents; say how many, with
+    --task=nowhere --input=CORPUS  only 0 documents have this field
+    """
 )
 def test_what_cannot_be_done_with_documents_is_refused(
     flags: list[str], said: str, uri: str, corpus: Path, tmp_path: Path
@@ -396,19 +396,18 @@ def test_all_stands_for_what_promises_something(
     assert re.search(r"Roughly \d+ \w+ on one worker process", said)
 
 
-@pytest.mark.parametrize(
-    ("flag", "named"),
-    [
-        ("--most_risk=1.5", "most_risk"),
-        ("--epsilons=0", "epsilons"),
-        ("--mechanisms=x", "mechanism"),
-    ],
+@refused(
+    """
+    --most_risk=1.5  most_risk
+    --epsilons=0     epsilons
+    --mechanisms=x   mechanism
+    """
 )
 def test_what_cannot_be_measured_is_refused_at_once(
-    flag: str, named: str, uri: str, tmp_path: Path
+    flags: list[str], said: str, uri: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(DxbeamError, match=named):
-        measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", flag])
+    with pytest.raises(DxbeamError, match=said):
+        measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *flags])
     assert not (tmp_path / "out").exists()
 
 

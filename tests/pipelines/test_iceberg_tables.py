@@ -23,6 +23,7 @@ from dxbeam.release.output_table import publish
 from pipelines.sanitize import sanitize
 from tests.support import iceberg_tables, iceberg_writers, large_corpora, tiny
 from tests.support.iceberg_tables import address, write_table
+from tests.support.refusals import changed
 
 LAKE = "lake"
 
@@ -229,29 +230,31 @@ def test_no_raw_word_is_in_a_file_or_a_message(
     assert fails or _leaked("".join(map(_told, files))), "they are in the corpus"
 
 
-REFUSED: dict[str, tuple[dict[str, str], str]] = {
-    "no address": ({"input": "iceberg://tests"}, "a table is named iceberg://CATALOG"),
-    "no such catalog": ({"input": "iceberg://nobodys/texts.a"}, "the catalog 'nobodys'"),
-    "no such table": ({"input": address("nothing")}, "has no such table"),
-    "no such snapshot": ({"input": f"{address('a')}@7"}, "has no such snapshot"),
-    "an empty table": ({"input": address("empty")}, "holds no rows"),
-    "no such column": ({"text_field": "body"}, "has no column 'body'"),
-    "no such id": ({"id_field": "key"}, "has no column 'key'"),
-    "no such level": ({"epsilon_by": "level:x=1"}, "has no column 'level'"),
-    "no text": ({"text_field": "stars"}, "column 'stars' holds int64, not strings"),
-    "a list to keep": ({"keep_fields": "list"}, "cannot be kept"),
-    "the text to keep": ({"keep_fields": "text"}, "the text is never kept"),
-    "a format of files": ({"input_format": "csv"}, "--input_format csv is of files"),
-    "an encoding": ({"encoding": "latin-1"}, "--encoding is for files of text"),
-    "no such catalog to write": ({"output_table": "iceberg://nobodys/t.b"}, "'nobodys'"),
-    "no such namespace": ({"output_table": "iceberg://lake/nowhere.b"}, "no namespace 'nowhere'"),
-    "a table that is there": ({"output_table": address("a")}, "of this name already"),
-    "a snapshot to write": ({"output_table": f"{address('b', LAKE)}@7"}, "has no snapshot yet"),
-    "no table to write": ({"output_table": "release.b"}, "a table is named iceberg://CATALOG"),
-    "no Parquet": ({"output_format": "jsonl"}, "release with --output_format parquet"),
-    "a table for a folder": ({"output": address("b", LAKE)}, "no file system here"),
-    "a fragment in the path": ({"output": "#out"}, "path holds ?, #, ; or %"),
-}
+REFUSED = changed(
+    f"""
+    no address                --input=iceberg://tests  a table is named iceberg://CATALOG
+    no such catalog           --input=iceberg://nobodys/texts.a  the catalog 'nobodys'
+    no such table             --input="{address("nothing")}"  has no such table
+    no such snapshot          --input="{address("a")}@7"  has no such snapshot
+    an empty table            --input="{address("empty")}"  holds no rows
+    no such column            --text_field=body  has no column 'body'
+    no such id                --id_field=key  has no column 'key'
+    no such level             --epsilon_by=level:x=1  has no column 'level'
+    no text                   --text_field=stars  column 'stars' holds int64, not strings
+    a list to keep            --keep_fields=list  cannot be kept
+    the text to keep          --keep_fields=text  the text is never kept
+    a format of files         --input_format=csv  --input_format csv is of files
+    an encoding               --encoding=latin-1  --encoding is for files of text
+    no such catalog to write  --output_table=iceberg://nobodys/t.b  'nobodys'
+    no such namespace         --output_table=iceberg://lake/nowhere.b  no namespace 'nowhere'
+    a table that is there     --output_table="{address("a")}"  of this name already
+    a snapshot to write       --output_table="{address("b", LAKE)}@7"  has no snapshot yet
+    no table to write         --output_table=release.b  a table is named iceberg://CATALOG
+    no Parquet                --output_format=jsonl  release with --output_format parquet
+    a table for a folder      --output="{address("b", LAKE)}"  no file system here
+    a fragment in the path    --output=#out  path holds ?, #, ; or %
+    """
+)
 
 
 @pytest.mark.parametrize("case", REFUSED)

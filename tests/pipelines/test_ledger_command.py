@@ -13,6 +13,7 @@ from dxbeam.release import ledger
 from dxbeam.release.ledger_lines import Entry
 from pipelines.ledger import show_ledger
 from tests.support import tiny
+from tests.support.refusals import refused
 
 
 def _entry(run: str, corpus: str = "notes", **changes: object) -> Entry:
@@ -139,14 +140,13 @@ def test_what_is_no_ledger_gets_a_sentence(path: str, tmp_path: Path) -> None:
         show_ledger([path])
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--max_epsilon=0"], "must be a positive number"),
-        (["--max_epsilon=much"], "'much' is not a number"),
-        (["Evelyn"], "an argument too many"),
-        (["--corpus=notes"], "not known"),
-    ],
+@refused(
+    """
+    --max_epsilon=0     must be a positive number
+    --max_epsilon=much  'much' is not a number
+    Evelyn              an argument too many
+    --corpus=notes      not known
+    """
 )
 def test_mistakes_get_a_sentence(flags: list[str], said: str, path: str) -> None:
     with pytest.raises(ConfigurationError, match=said) as refusal:

@@ -19,6 +19,7 @@ from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import NeighborSearch
 from pipelines.measure import measure_settings
 from tests.support import tiny
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -87,16 +88,15 @@ def test_words_with_weights_come_out_as_themselves_more_often(
     assert "the public weights of importance (file, 300 words, SHA-256" in page
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--importance=frequency"], "goes with --mechanism santext or tem, not with laplace"),
-        (["--mechanisms=santext,custext", "--importance=frequency"], "not with custext"),
-        (["--mechanisms=all", "--importance=frequency"], "goes with --mechanism santext or tem"),
-        (["--mechanisms=tem:importance=2"], "importance has a separate flag, --importance"),
-        (["--mechanisms=tem", "--importance=stop_words"], "is in the vocabulary"),
-        (["--mechanisms=tem", "--importance=nowhere"], "cannot be read"),
-    ],
+@refused(
+    """
+    --importance=frequency  goes with --mechanism santext or tem, not with laplace
+    --mechanisms=santext,custext --importance=frequency  not with custext
+    --mechanisms=all --importance=frequency  goes with --mechanism santext or tem
+    --mechanisms=tem:importance=2  importance has a separate flag, --importance
+    --mechanisms=tem --importance=stop_words  is in the vocabulary
+    --mechanisms=tem --importance=nowhere  cannot be read
+    """
 )
 def test_weights_that_do_not_go_with_what_is_measured_are_refused(
     flags: list[str], said: str, uri: str, tmp_path: Path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -39,13 +40,11 @@ from pipelines.build_vocabulary import build_vocabulary
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
 from tests.support import tiny
+from tests.support.refusals import rows
 
 SECRETS = ("Evelyn", "Montserrat")
 CORPUS = [{"id": "a", "text": "Evelyn w1"}, {"id": "b", "text": "w3 Montserrat"}]
 WORDS = "w1 1 2\nw2 3 4\nw3 5 6\n"
-LEDGER = ["--ledger={tmp}/ledger.jsonl", "--corpus_id=c"]
-PUBLISHED = ["--sensitivity=published", "--projection=gaussian"]
-IVF = "--index_factory=IVF4,Flat"
 REPAIR = ["--repair_model=m", "--repair_endpoint=http://localhost:9/v1"]
 
 
@@ -58,6 +57,11 @@ class Mistake(NamedTuple):
     files: dict[str, bytes] | None = None
 
 
+def _mistakes(table: str) -> list[Mistake]:
+    """Of a name, what is said and flags, as in a shell."""
+    return [Mistake(name, said, shlex.split(flags)) for name, said, flags in rows(table)]
+
+
 def _config(text: str) -> dict[str, bytes]:
     return {"job.yaml": text.encode()}
 
@@ -68,90 +72,94 @@ def _parquet(**columns: list[object]) -> bytes:
     return buffer.getvalue()
 
 
-FLAGS = [
-    Mistake("a glob without quotes", "argument 3 of", ["--key_uri", "{tmp}/a", "{tmp}/b"]),
-    Mistake("a switch with a word", "argument 2 of", ["--allow_unsound", "yes"]),
-    Mistake("a value left out", "--epsilon needs a value", ["--epsilon"]),
-    Mistake("a flag eaten", "--key_uri needs a value", ["--key_uri", "--rank_c=1"]),
-    Mistake("an abbreviation", "did you mean --epsilon?", ["--epsilo=5"]),
-    Mistake("one dash", "unknown flag -epsilon", ["-epsilon=5"]),
-    Mistake("another command's flag", "it is one of other commands", ["--original=a"]),
-    Mistake("CSV", "it is not a table of delimited text", ["--input_format=csv"]),
-    Mistake("twice", "given twice", ["--epsilon=5", "--epsilon=7"]),
-    Mistake("a German comma", "not a number", ["--epsilon=7,5"]),
-    Mistake("out of float64", "must be a positive, finite number", ["--epsilon=1e400"]),
-    Mistake("a negative c", "must be a positive", ["--rank_c", "-1"]),
-    Mistake("half a word", "not a whole number", ["--bag_of_words=1.5"]),
-    Mistake("no word", "not a whole number", ["--bag_of_words=0"]),
-    Mistake("a bag beyond memory", "bag_of_words must be", ["--bag_of_words=2147483647"]),
-    Mistake("thousands", "not a whole number", ["--num_shards=1e3"]),
-    Mistake("no thread", "not a whole number", ["--search_threads=0"]),
-    Mistake("no byte", "not a whole number", ["--largest_document=0"]),
-    Mistake("another runner", "there is no such runner", ["--runner=FlinkRuner"]),
-    Mistake("a runner without its project", "cannot run with", ["--runner=DataflowRunner"]),
-    Mistake("another mode", "invalid choice", ["--direct_running_mode=fast"]),
-    Mistake("fewer than no workers", "must be 0", ["--direct_num_workers=-2"]),
-    Mistake("a maybe", "is a switch", ["--dry_run=maybe"]),
-    Mistake("no mechanism", "no such mechanism", ["--mechanism="]),
-    Mistake("capitals", "did you mean laplace?", ["--mechanism=Laplace"]),
-    Mistake("another's parameter", "has no parameter", ["--parameters=delta=1e-6"]),
-    Mistake(
-        "a parameter twice", "each name once", ["--mechanism=tem", "--parameters=beta=1,beta=1"]
-    ),
-    Mistake("half a parameter", "write it as", ["--mechanism=tem", "--parameters=beta"]),
-    Mistake("NaN as a parameter", "beta", ["--mechanism=tem", "--parameters=beta=nan"]),
-    Mistake("epsilon twice over", "a separate flag", ["--parameters=epsilon=5"]),
-    Mistake("no delta", "delta must be", ["--mechanism=gaussian", "--parameters=delta=2"]),
-    Mistake("policy in capitals", "unknown_words is one of", ["--unknown_words=NOISE"]),
-    Mistake("format in capitals", "--input_format is one of", ["--input_format=JSONL"]),
-    Mistake("half a document", "--document_per is one of", ["--document_per=page"]),
-    Mistake("quoting", "quotes elements", ["--performance_runtime_type_check"]),
-]
+FLAGS = _mistakes(
+    """
+    a glob without quotes  argument 3 of  --key_uri {tmp}/a {tmp}/b
+    a switch with a word  argument 2 of  --allow_unsound yes
+    a value left out  --epsilon needs a value  --epsilon
+    a flag eaten  --key_uri needs a value  --key_uri --rank_c=1
+    an abbreviation  did you mean --epsilon?  --epsilo=5
+    one dash  unknown flag -epsilon  -epsilon=5
+    another command's flag  it is one of other commands  --original=a
+    CSV  it is not a table of delimited text  --input_format=csv
+    twice  given twice  --epsilon=5 --epsilon=7
+    a German comma  not a number  --epsilon=7,5
+    out of float64  must be a positive, finite number  --epsilon=1e400
+    a negative c  must be a positive  --rank_c -1
+    half a word  not a whole number  --bag_of_words=1.5
+    no word  not a whole number  --bag_of_words=0
+    a bag beyond memory  bag_of_words must be  --bag_of_words=2147483647
+    thousands  not a whole number  --num_shards=1e3
+    no thread  not a whole number  --search_threads=0
+    no byte  not a whole number  --largest_document=0
+    another runner  there is no such runner  --runner=FlinkRuner
+    a runner without its project  cannot run with  --runner=DataflowRunner
+    another mode  invalid choice  --direct_running_mode=fast
+    fewer than no workers  must be 0  --direct_num_workers=-2
+    a maybe  is a switch  --dry_run=maybe
+    no mechanism  no such mechanism  --mechanism=
+    capitals  did you mean laplace?  --mechanism=Laplace
+    another's parameter  has no parameter  --parameters=delta=1e-6
+    a parameter twice  each name once  --mechanism=tem --parameters=beta=1,beta=1
+    half a parameter  write it as  --mechanism=tem --parameters=beta
+    NaN as a parameter  beta  --mechanism=tem --parameters=beta=nan
+    epsilon twice over  a separate flag  --parameters=epsilon=5
+    no delta  delta must be  --mechanism=gaussian --parameters=delta=2
+    policy in capitals  unknown_words is one of  --unknown_words=NOISE
+    format in capitals  --input_format is one of  --input_format=JSONL
+    half a document  --document_per is one of  --document_per=page
+    quoting  quotes elements  --performance_runtime_type_check
+    """
+)
 FILES = [
-    Mistake("no input", "--input is needed", ["--input="]),
-    Mistake("a folder as input", "this is a folder", ["--input={tmp}"]),
-    Mistake("a list as input", "one glob, not a list", ["--input={tmp}/a,{tmp}/b"]),
-    Mistake("a home that nobody expanded", "~ is not expanded", ["--input=~/none.jsonl"]),
+    *_mistakes(
+        """
+    no input  --input is needed  --input=
+    a folder as input  this is a folder  --input={tmp}
+    a list as input  one glob, not a list  --input={tmp}/a,{tmp}/b
+    a home that nobody expanded  ~ is not expanded  --input=~/none.jsonl
+    another scheme in  no file system  --input=s4://bucket/*
+    another scheme out  no file system  --output=s4://bucket/x
+    nothing to write to  --output is needed  --output=
+    output below a file  no directory  --output={tmp}/corpus.jsonl/out
+    output is a file  no directory  --output={tmp}/corpus.jsonl
+    output around the corpus  takes in what the job  --output={tmp}
+    metrics below a file  no directory  --metrics_output={tmp}/corpus.jsonl/m
+    JSON as Parquet  not a Parquet file  --input_format=parquet
+    no stop words  cannot be read  --bag_of_words=5 --stop_words={tmp}/none
+    a folder of stop words  cannot be read  --bag_of_words=5 --stop_words={tmp}
+    a folder as a key  cannot be read  --key_uri={tmp}
+    the corpus as a key  key  --key_uri={tmp}/corpus.jsonl
+    a key in another scheme  --key_uri  --key_uri=s4://bucket/key
+    a model without a place  --repair_endpoint is needed  --repair_model=m
+    an endpoint that is none  http  --repair_model=m --repair_endpoint=localhost
+    no vocabulary  --vocabulary is needed  --vocabulary=
+    a file as vocabulary  no vocabulary  --vocabulary={tmp}/corpus.jsonl
+    a corpus's folder as vocabulary  no vocabulary  --vocabulary={tmp}
+    """
+    ),
+    Mistake("a prompt that is missing", "cannot be read", [*REPAIR, "--repair_prompt={tmp}/p"]),
+    Mistake("a key that is not set", "not set", [*REPAIR, "--repair_api_key_env=DXBEAM_NONE"]),
+    Mistake("a policy that is none", "repair_failures", [*REPAIR, "--repair_failures=ignore"]),
     Mistake(
         "UTF-16 as text",
         "give --encoding utf-16, or convert it: iconv",
         ["--input={tmp}/u.txt", "--input_format=text"],
         {"u.txt": "Evelyn".encode("utf-16")},
     ),
-    Mistake("another scheme in", "no file system", ["--input=s4://bucket/*"]),
-    Mistake("another scheme out", "no file system", ["--output=s4://bucket/x"]),
-    Mistake("nothing to write to", "--output is needed", ["--output="]),
-    Mistake("output below a file", "no directory", ["--output={tmp}/corpus.jsonl/out"]),
-    Mistake("output is a file", "no directory", ["--output={tmp}/corpus.jsonl"]),
     Mistake("output is in use", "is not empty", ["--output={tmp}/used"], {"used/x": b""}),
-    Mistake("output around the corpus", "takes in what the job", ["--output={tmp}"]),
-    Mistake("metrics below a file", "no directory", ["--metrics_output={tmp}/corpus.jsonl/m"]),
-    Mistake("JSON as Parquet", "not a Parquet file", ["--input_format=parquet"]),
     Mistake(
         "numbers as text",
         "not strings",
         ["--input={tmp}/c.parquet", "--input_format=parquet"],
         {"c.parquet": _parquet(id=["a"], text=[7])},
     ),
-    Mistake("no stop words", "cannot be read", ["--bag_of_words=5", "--stop_words={tmp}/none"]),
-    Mistake("a folder of stop words", "cannot be read", ["--bag_of_words=5", "--stop_words={tmp}"]),
     Mistake(
         "stop words in Latin-1",
         "UTF-8",
         ["--bag_of_words=5", "--stop_words={tmp}/stop"],
         {"stop": b"Evelyn\n\xe9t\xe9\n"},
     ),
-    Mistake("a folder as a key", "cannot be read", ["--key_uri={tmp}"]),
-    Mistake("the corpus as a key", "key", ["--key_uri={tmp}/corpus.jsonl"]),
-    Mistake("a key in another scheme", "--key_uri", ["--key_uri=s4://bucket/key"]),
-    Mistake("a model without a place", "--repair_endpoint is needed", ["--repair_model=m"]),
-    Mistake("a prompt that is missing", "cannot be read", [*REPAIR, "--repair_prompt={tmp}/p"]),
-    Mistake("an endpoint that is none", "http", [REPAIR[0], "--repair_endpoint=localhost"]),
-    Mistake("a key that is not set", "not set", [*REPAIR, "--repair_api_key_env=DXBEAM_NONE"]),
-    Mistake("a policy that is none", "repair_failures", [*REPAIR, "--repair_failures=ignore"]),
-    Mistake("no vocabulary", "--vocabulary is needed", ["--vocabulary="]),
-    Mistake("a file as vocabulary", "no vocabulary", ["--vocabulary={tmp}/corpus.jsonl"]),
-    Mistake("a corpus's folder as vocabulary", "no vocabulary", ["--vocabulary={tmp}"]),
     *(
         Mistake(
             f"a manifest that is {what}",
@@ -169,18 +177,20 @@ FILES = [
         }.items()
     ),
 ]
-LEDGERS = [
-    Mistake("a ledger of no corpus", "--corpus_id is needed", ["--ledger={tmp}/l"]),
-    Mistake("a cap without a ledger", "--ledger is needed", ["--max_epsilon=30"]),
-    Mistake("a corpus's name alone", "--ledger is needed", ["--corpus_id=c"]),
-    Mistake("a cap that is none", "not a number", [*LEDGER, "--max_epsilon=nan"]),
-    Mistake("a cap passed at once", "pass --max_epsilon 4", [*LEDGER, "--max_epsilon=4"]),
-    Mistake("an empty name of a ledger", "--ledger is needed", ["--ledger="]),
-    Mistake("a folder as ledger", "ledger", ["--ledger={tmp}", "--corpus_id=c"]),
-    Mistake("the corpus as ledger", "--input", ["--ledger={tmp}/corpus.jsonl", "--corpus_id=c"]),
-    Mistake("words as ledger", "not a ledger", ["--ledger={tmp}/words.txt", "--corpus_id=c"]),
-    Mistake("a ledger below a file", "ledger", ["--ledger={tmp}/corpus.jsonl/l", "--corpus_id=c"]),
-]
+LEDGERS = _mistakes(
+    """
+    a ledger of no corpus  --corpus_id is needed  --ledger={tmp}/l
+    a cap without a ledger  --ledger is needed  --max_epsilon=30
+    a corpus's name alone  --ledger is needed  --corpus_id=c
+    a cap that is none  not a number  --ledger={tmp}/ledger.jsonl --corpus_id=c --max_epsilon=nan
+    a cap passed at once  pass --max_epsilon 4  --ledger={tmp}/l --corpus_id=c --max_epsilon=4
+    an empty name of a ledger  --ledger is needed  --ledger=
+    a folder as ledger  ledger  --ledger={tmp} --corpus_id=c
+    the corpus as ledger  --input  --ledger={tmp}/corpus.jsonl --corpus_id=c
+    words as ledger  not a ledger  --ledger={tmp}/words.txt --corpus_id=c
+    a ledger below a file  ledger  --ledger={tmp}/corpus.jsonl/l --corpus_id=c
+    """
+)
 CONFIGS = [
     Mistake(f"a file of flags with {what}", said, ["--config={tmp}/job.yaml"], _config(text))
     for what, said, text in [
@@ -205,52 +215,62 @@ CONFIGS = [
 ] + [Mistake("a folder of flags", "cannot be read", ["--config={tmp}"])]
 
 VECTORS = [
-    Mistake("a unit that is none", "--unit page", ["--unit=page"]),
-    Mistake("a projection that is none", "--projection tsne", ["--projection=tsne"]),
-    Mistake("a bound that is none", "--sensitivity", ["--sensitivity=guess"]),
-    Mistake("more dimensions than there are", "dimensions", ["--projected_dimensions=9"]),
-    Mistake("no dimension", "not a whole number", ["--projected_dimensions=0"]),
-    Mistake("another vocabulary's dimensions", "the vocabulary has 8", ["--dimensions=7"]),
-    Mistake("a delta of one", "delta", [*PUBLISHED, "--projection_delta=1"]),
-    Mistake("vectors of no length", "--dimensions is needed", ["--unit=vector", "--vocabulary="]),
-    Mistake("vectors in text", "no vectors", ["--unit=vector", "--input_format=text"]),
-    Mistake("words of no vocabulary", "--vocabulary is needed", ["--unit=word", "--vocabulary="]),
+    *_mistakes(
+        """
+    a unit that is none  --unit page  --unit=page
+    a projection that is none  --projection tsne  --projection=tsne
+    a bound that is none  --sensitivity  --sensitivity=guess
+    more dimensions than there are  dimensions  --projected_dimensions=9
+    no dimension  not a whole number  --projected_dimensions=0
+    another vocabulary's dimensions  the vocabulary has 8  --dimensions=7
+    a delta of one  delta  --sensitivity=published --projection=gaussian --projection_delta=1
+    vectors of no length  --dimensions is needed  --unit=vector --vocabulary=
+    vectors in text  no vectors  --unit=vector --input_format=text
+    words of no vocabulary  --vocabulary is needed  --unit=word --vocabulary=
+    a mechanism for vectors  unknown flag --mechanism  --mechanism=tem
+    a far epsilon  epsilon  --epsilon=1e9
+    letters below a file  no directory  --metrics_output={tmp}/corpus.jsonl/m
+    a key that is short  key  --key_uri={tmp}/words.txt
+    """
+    ),
     Mistake("vectors in use", "is not empty", ["--output={tmp}/used"], {"used/x": b""}),
-    Mistake("a mechanism for vectors", "unknown flag --mechanism", ["--mechanism=tem"]),
-    Mistake("a far epsilon", "epsilon", ["--epsilon=1e9"]),
-    Mistake("letters below a file", "no directory", ["--metrics_output={tmp}/corpus.jsonl/m"]),
-    Mistake("a key that is short", "key", ["--key_uri={tmp}/words.txt"]),
-]  # fmt: skip
+]
 VOCABULARIES = [
-    Mistake("no file of vectors", "--embeddings is needed", ["--embeddings="]),
-    Mistake("vectors that are missing", "none.txt", ["--embeddings={tmp}/none.txt"]),
-    Mistake("a folder of vectors", "directory", ["--embeddings={tmp}"]),
+    *_mistakes(
+        """
+    no file of vectors  --embeddings is needed  --embeddings=
+    vectors that are missing  none.txt  --embeddings={tmp}/none.txt
+    a folder of vectors  directory  --embeddings={tmp}
+    another format  embedding format  --embeddings_format=word2vec-text
+    no words  not a whole number  --max_words=0
+    no neighbours  not 0 or a whole number  --neighbors=-3
+    double precision  invalid choice  --vector_dtype=float64
+    no such index  FAISS knows no  --index_factory=Tree7
+    no such parameter  no such parameters  --index_factory=IVF4,Flat --index_parameters=depth=3
+    a vocabulary in use  is not empty  --output={tmp}
+    a vocabulary below a file  no directory  --output={tmp}/words.txt/v
+    a switch in German  is a switch  --lowercase=ja
+    """
+    ),
     Mistake("no vectors at all", "empty", ["--embeddings={tmp}/e"], {"e": b""}),
     Mistake("a corpus of vectors", "", ["--embeddings={tmp}/corpus.jsonl"]),
     Mistake("no gzip", "", ["--embeddings={tmp}/w.gz"], {"w.gz": WORDS.encode()}),
     Mistake("no zip", "", ["--embeddings={tmp}/w.zip"], {"w.zip": WORDS.encode()}),
-    Mistake("another format", "embedding format", ["--embeddings_format=word2vec-text"]),
     Mistake("decimal commas", "with a point", ["--embeddings={tmp}/w"], {"w": b"a 1,5 2,5\n"}),
     Mistake("semicolons", "tr ';' ' '", ["--embeddings={tmp}/w"], {"w": b"a;1;2\nb;3;4\n"}),
     Mistake("GloVe as binary", "", ["--embeddings_format=word2vec_binary"]),
-    Mistake("no words", "not a whole number", ["--max_words=0"]),
-    Mistake("no neighbours", "not 0 or a whole number", ["--neighbors=-3"]),
-    Mistake("double precision", "invalid choice", ["--vector_dtype=float64"]),
-    Mistake("no such index", "FAISS knows no", ["--index_factory=Tree7"]),
-    Mistake("no such parameter", "no such parameters", [IVF, "--index_parameters=depth=3"]),
-    Mistake("a vocabulary in use", "is not empty", ["--output={tmp}"]),
-    Mistake("a vocabulary below a file", "no directory", ["--output={tmp}/words.txt/v"]),
-    Mistake("a switch in German", "is a switch", ["--lowercase=ja"]),
-]  # fmt: skip
-AUDITS = [
-    Mistake("an audit of nothing", "no such mechanism", ["--mechanism=magic", "--epsilon=5"]),
-    Mistake("all with one epsilon", "leave --epsilon", ["--mechanism=all", "--epsilon=5"]),
-    Mistake("no audit", "not a whole number", ["--runs=0"]),
-    Mistake("another size", "--samples is", ["--samples=tiny"]),
-    Mistake("a report in use", "there already", ["--report={tmp}/words.txt"]),
-    Mistake("a report below a file", "no directory", ["--report={tmp}/words.txt/r"]),
-    Mistake("a corpus for an audit", "unknown flag --input", ["--input={tmp}/corpus.jsonl"]),
 ]
+AUDITS = _mistakes(
+    """
+    an audit of nothing    no such mechanism     --mechanism=magic --epsilon=5
+    all with one epsilon   leave --epsilon       --mechanism=all --epsilon=5
+    no audit               not a whole number    --runs=0
+    another size           --samples is          --samples=tiny
+    a report in use        there already         --report={tmp}/words.txt
+    a report below a file  no directory          --report={tmp}/words.txt/r
+    a corpus for an audit  unknown flag --input  --input={tmp}/corpus.jsonl
+    """
+)
 LISTS: list[tuple[Callable[[Sequence[str]], None], list[Mistake]]] = [
     (sanitize, FLAGS + FILES + LEDGERS + CONFIGS),
     (release_vectors, VECTORS),

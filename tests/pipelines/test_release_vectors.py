@@ -29,6 +29,7 @@ from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity
 from pipelines.release_vectors import release_vectors
 from tests.support import tiny
+from tests.support.refusals import refused
 
 SECRETS = [f"zqxsecret{i}y" for i in range(12)]
 TEXTS = [*tiny.texts(8), f"w1 {' '.join(SECRETS)}", ""]
@@ -171,29 +172,28 @@ def test_a_dry_run_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (["--rank_c=0.1"], "unknown flag --rank_c"),
-        (["--mechanism=laplace"], "unknown flag --mechanism"),
-        (["--unit=sentence"], "--unit sentence: choose from"),
-        (["--projection=jl"], "--projection jl: choose from"),
-        (["--projected_dimensions=9"], "9: .*has 1 to 8"),
-        (["--sensitivity=guess"], "--sensitivity guess: choose from"),
-        (["--sensitivity=published"], "for --projection gaussian, not pca"),
-        (["--unit=vector", "--sensitivity=exact"], "choose spectral"),
-        (["--dimensions=7"], "the vocabulary has 8"),
-        (["--epsilon=-1"], "epsilon must be a positive"),
-        (["--metrics_output={output}/m"], "is within --output"),
-        (["--key_uri=/nowhere"], "--key_uri /nowhere: cannot be read"),
-        (["--unit=vector", "--input_format=text"], "plain text holds no vectors"),
-    ],
+@refused(
+    """
+    --rank_c=0.1                       unknown flag --rank_c
+    --mechanism=laplace                unknown flag --mechanism
+    --unit=sentence                    --unit sentence: choose from
+    --projection=jl                    --projection jl: choose from
+    --projected_dimensions=9           9: .*has 1 to 8
+    --sensitivity=guess                --sensitivity guess: choose from
+    --sensitivity=published            for --projection gaussian, not pca
+    --unit=vector --sensitivity=exact  choose spectral
+    --dimensions=7                     the vocabulary has 8
+    --epsilon=-1                       epsilon must be a positive
+    --metrics_output={output}/m        is within --output
+    --key_uri=/nowhere                 --key_uri /nowhere: cannot be read
+    --unit=vector --input_format=text  plain text holds no vectors
+    """
 )
 def test_mistakes_are_told_before_work_starts(
-    uri: str, texts: Path, tmp_path: Path, flags: list[str], says: str
+    uri: str, texts: Path, tmp_path: Path, flags: list[str], said: str
 ) -> None:
     output = tmp_path / "out"
-    with pytest.raises(DxbeamError, match=says):
+    with pytest.raises(DxbeamError, match=said):
         _run(texts, output, f"--vocabulary={uri}", *(f.format(output=output) for f in flags))
     assert not output.exists()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dxbeam.audit.run_audit import Part, judge, parts, run
-from dxbeam.audit.subject import Finding, Size, Subject
+from dxbeam.audit.subject import SMALL, Finding, Size, Subject
 
 MIDDLE = Size(20_000, 6_000, 5_000, 6_000)
 """At which the mistakes of smaller parts show."""
@@ -29,3 +31,13 @@ def failures(subject: Subject, wanted: set[str] | None = None) -> list[Finding]:
             if failed:
                 return failed
     return []
+
+
+def finds(subject: Subject, wanted: set[str] | None = None) -> bool:
+    """Whether an audit of some of its parts finds something.
+
+    Most mistakes show in few samples, so these are drawn first, and all of the subject's only where
+    nothing shows.
+    """
+    few = replace(subject, size=SMALL)
+    return bool(failures(few, wanted) or (subject != few and failures(subject, wanted)))

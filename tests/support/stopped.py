@@ -41,10 +41,17 @@ class Ending:
 
 @contextlib.contextmanager
 def running(
-    uri: str, corpus: Path, output: Path, mode: str, **environment: str
+    uri: str,
+    corpus: Path,
+    output: Path,
+    mode: str,
+    *,
+    workers: int | None = None,
+    **environment: str,
 ) -> Iterator[subprocess.Popen[str]]:
-    """The launcher ``sanitize``, from when it can be told to stop on."""
-    flags = (f"--direct_running_mode={mode}", f"--direct_num_workers={1 + (mode != MODES[0])}")
+    """The launcher ``sanitize``, from when it can be told to stop on; with these workers."""
+    workers = workers or 1 + (mode != MODES[0])
+    flags = (f"--direct_running_mode={mode}", f"--direct_num_workers={workers}")
     command = ["-m", "pipelines.sanitize", *tiny.arguments(uri, corpus, output, flags)]
     with process(command, **environment) as launcher:
         yield launcher

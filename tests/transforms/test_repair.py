@@ -57,7 +57,7 @@ def _flags(stub: chat_stub.Stub, *more: str) -> list[str]:
     "runner",
     [
         (),
-        ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=1"),
         ("--num_shards=2", "--output_format=parquet"),
     ],
     ids=["memory", "processes", "parquet"],

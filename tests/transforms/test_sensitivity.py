@@ -21,7 +21,7 @@ from tests.support import tiny
     [
         [],
         ["--direct_runner_bundle_repeat=1"],
-        ["--direct_running_mode=multi_processing", "--direct_num_workers=2"],
+        ["--direct_running_mode=multi_processing", "--direct_num_workers=1"],
     ],
     ids=["memory", "repeated", "processes"],
 )

@@ -101,7 +101,7 @@ class Sums(NamedTuple):
     totals: Floats
     squares: Floats
     ranks: Floats
-    counted: bool = True
+    counted: bool
     of_texts: OfTexts | None = None
 
     def plus(self, other: Sums) -> Sums:

@@ -46,23 +46,22 @@ class SampleWords(beam.PTransform):
         self, words: int, vocabulary: int, seed: int, corpus: CountWords | DrawTexts | None = None
     ):
         super().__init__()
-        self._words = words
-        self._vocabulary = vocabulary
-        self._seed = seed
         self._corpus = corpus
+        self._uniform = uniform_sample(words, vocabulary, seed) if corpus is None else None
+        self._drawn = words, seed
 
     def expand(self, begin: pvalue.PBegin) -> SampledWords:
         """Reads where there is a corpus, and draws."""
         if self._corpus is None:
-            uniform = uniform_sample(self._words, self._vocabulary, self._seed)
             return SampledWords(
-                begin | "Draw" >> beam.Create([uniform]), begin | "LeftOut" >> beam.Create([0])
+                begin | "Draw" >> beam.Create([self._uniform]),
+                begin | "LeftOut" >> beam.Create([0]),
             )
         if isinstance(self._corpus, DrawTexts):
             texts = begin | "Texts" >> self._corpus
             return SampledWords(texts.drawn | "Draw" >> beam.Map(_of_texts), texts.left_out)
         counted = begin | "Count" >> self._corpus
-        sample = counted.counts | "Draw" >> beam.Map(sample_by_frequency, self._words, self._seed)
+        sample = counted.counts | "Draw" >> beam.Map(sample_by_frequency, *self._drawn)
         return SampledWords(sample, counted.left_out)
 
 

@@ -35,6 +35,7 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support.distributions import rank_distribution
+from tests.support.refusals import refused
 from tests.support.vocabularies import random_vocabulary
 
 
@@ -84,26 +85,26 @@ def _measured(setting: Setting, samples: list[WordSample], search: NeighborSearc
     return curve(Halves(setting, samples), sums)
 
 
-@pytest.mark.parametrize(
-    ("at_most", "at_least", "said"),
-    [
-        ("", "", "there is nothing to calibrate for"),
-        ("distant", "", "`at_most` distant: write it as share=number"),
-        ("far=0.2", "", "shares are original, close, distant"),
-        ("distant=20", "", "a number must be between 0 and 1"),
-        ("distant=0", "", "a number must be between 0 and 1"),
-        ("distant=nan", "", "a number must be between 0 and 1"),
-        ("", "close=1", "a number must be between 0 and 1"),
-        ("", "close=few", "`at_least` close=few: write it as"),
-        ("distant=0.2,distant=0.3", "", "names distant twice"),
-        ("close=0.2", "close=0.3", "contradict each other"),
-        ("", "close=0.6,original=0.5", "asks for more than all words"),
-        ("close=0.2,original=0.2,distant=0.2", "", "leaves words without a place"),
-    ],
+@refused(
+    """
+    at_most=                                    there is nothing to calibrate for
+    at_most=distant                             `at_most` distant: write it as share=number
+    at_most=far=0.2                             shares are original, close, distant
+    at_most=distant=20                          a number must be between 0 and 1
+    at_most=distant=0                           a number must be between 0 and 1
+    at_most=distant=nan                         a number must be between 0 and 1
+    at_least=close=1                            a number must be between 0 and 1
+    at_least=close=few                          `at_least` close=few: write it as
+    at_most=distant=0.2,distant=0.3             names distant twice
+    at_most=close=0.2 at_least=close=0.3        contradict each other
+    at_least=close=0.6,original=0.5             asks for more than all words
+    at_most=close=0.2,original=0.2,distant=0.2  leaves words without a place
+    """
 )
-def test_targets_that_say_nothing_are_refused(at_most: str, at_least: str, said: str) -> None:
+def test_targets_that_say_nothing_are_refused(flags: list[str], said: str) -> None:
+    targets = {"at_most": "", "at_least": "", **dict(flag.split("=", 1) for flag in flags)}
     with pytest.raises(ConfigurationError, match=re.escape(said)):
-        parse_targets(at_most, at_least)
+        parse_targets(**targets)
 
 
 def test_targets_are_read_as_they_are_written() -> None:

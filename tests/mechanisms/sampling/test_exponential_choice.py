@@ -42,7 +42,7 @@ from tests.support.vocabularies import with_neighbors
 
 pytestmark = pytest.mark.slow
 
-ROWS = 40_000
+ROWS = 20_000
 WORDS = 180
 ORIGINALS = (0, 50, WORDS - 1, UNKNOWN)
 
