@@ -131,15 +131,15 @@ class Bench:
         parameters = public_parameters.read(dict(pair.split("=", 1) for pair in pairs))
         model = {"model": self.model} if name == "fluent" else {}
         public = public_parameters.arguments(parameters.items())
-        pairs = make_mechanism(name, epsilon=epsilon, **public, **model)
+        sampler = make_mechanism(name, epsilon=epsilon, **public, **model)
         if reader in ("nearest", "rank_c"):
             resampling = RankResampling(RANK_C) if reader == "rank_c" else None
-            return Sanitizer(self.search, Configuration(pairs, resampling), KEY)
+            return Sanitizer(self.search, Configuration(sampler, resampling), KEY)
         kind, _, loss = reader.partition("_")
         sizes = {"candidates": self.flags.candidates, "kept": self.flags.kept}
         chosen = {name: size for name, size in sizes.items() if size is not None}
         decoder = Decoder(kind, loss or "word", model=self.model.digest, **chosen)
-        return Sanitizer(self.search, Configuration(pairs, decoder=decoder), KEY, self.model)
+        return Sanitizer(self.search, Configuration(sampler, decoder=decoder), KEY, self.model)
 
     def row(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
         """Releases the corpus and measures it; without a mechanism, the originals."""

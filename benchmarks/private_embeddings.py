@@ -45,7 +45,7 @@ DELTA = 1e-6
 def embeddings(
     vocabulary: Vocabulary, betas: tuple[float, ...], exact: bool, seed: str = DEFAULT_SEED
 ) -> Iterator[tuple[str, PrivateEmbedding]]:
-    """M1, and M2 for each beta, projected by the seed, with the noise that is options for."""
+    """M1, and M2 for each beta, projected by the seed; the scale is exact or as published."""
     n = vocabulary.dimensions
     yield "M1", PrivateEmbedding(make_projection("none", n), 1.0)
     for beta in betas:

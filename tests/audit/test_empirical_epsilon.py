@@ -41,8 +41,8 @@ WORDS = (np.array([1]), np.array([3]))
 DOCUMENTS = (np.array([1, 2, 0]), np.array([3, 3, 0]))
 """Two documents that differ in two words, by 1.5 and 0.5."""
 
-RUNS, ERROR = 100, 1e-6
-"""100 runs of a sound mechanism fail at a rate of 100 in a million at most."""
+RUNS, ERROR = 200, 1e-6
+"""200 runs of a sound mechanism fail at a rate of 200 in a million at most."""
 
 
 def _releases(
@@ -156,7 +156,7 @@ def test_noise_that_words_share_is_above_the_promise() -> None:
 
 
 def test_a_perfect_mechanism_shows_nothing() -> None:
-    """100 bounds at an error of one in a million each are above 0 at most so often."""
+    """200 bounds at an error of one in a million each: one is above 0 at that rate at most."""
     random = np.random.default_rng(0)
     for _ in range(RUNS):
         first, second = random.integers(0, 30, (2, 900, 2))

@@ -181,7 +181,7 @@ CASES = changed(
     a quoted name  --input=bq://`{PROJECT}.{DATASET}.good`  names no table
     the older form of a name  --input=bq://{PROJECT}:{DATASET}.good  names no table
     a format of files  --input_format=csv  is a table; leave it out
-    a file as a table  --input={__file__} --input_format=bigquery  this is no table: use another
+    a file as a table  --input="{__file__}" --input_format=bigquery  this is no table: use another
     an encoding  --encoding=latin-1  is for files of text
     a release of tables  --output_format=bigquery  --output_format
     a release to a table  --output={GOOD}  no file system here

@@ -31,7 +31,9 @@ def changed(table: str) -> dict[str, tuple[dict[str, str], str]]:
     Args:
       table: the case, flags, and the sentence or a part of it.
     """
-    return {name: (_values(flags), said) for name, flags, said in rows(table)}
+    cases = [(name, (_values(flags), said)) for name, flags, said in rows(table)]
+    assert len(dict(cases)) == len(cases), "two cases of one name"
+    return dict(cases)
 
 
 def _values(flags: str) -> dict[str, str]:

@@ -45,7 +45,9 @@ class Threshold(NamedTuple):
 
 
 def thresholds(ids: Ids, search: NeighborSearch, texts: Ids | None = None) -> list[Threshold]:
-    """Table 2 for a sample of words; pairs whose ranks the vocabulary has not are left out.
+    """Table 2 for a sample of words.
+
+    Left out are pairs whose ranks the vocabulary has not, or that are at one place for every word.
 
     Args:
       ids: int64 [B], words of the vocabulary.
@@ -63,6 +65,8 @@ def thresholds(ids: Ids, search: NeighborSearch, texts: Ids | None = None) -> li
             continue
         one, other = (search.vocabulary.vectors_of(near[:, rank]) for rank in (a, b))
         apart = np.any(one != other, axis=1)
+        if not apart.any():
+            continue
         values = np.asarray(threshold(vectors[apart], one[apart], other[apart]))
         mean, median = float(values.mean()), float(np.median(values))
         low, high = mean_of_words_interval(values, texts[apart])

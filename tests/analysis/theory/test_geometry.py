@@ -40,6 +40,8 @@ def test_words_at_one_place_are_left_out_and_counted() -> None:
     rows = geometry.thresholds(np.arange(6), NeighborSearch(of(places)))
     assert [row.pair for row in rows] == ["z(w, x1)", "z(x1, x2)"]  # there is no 101st neighbour
     assert [row.left_out for row in rows] == [4, 2]
+    [row] = geometry.thresholds(np.arange(1), NeighborSearch(of(places)))
+    assert row.pair == "z(w, x1)"  # its two neighbours are at one place
 
 
 def test_intervals_of_words_in_texts_are_over_texts() -> None:
