@@ -114,7 +114,7 @@ def check_fields(
 def as_documents(documents: Iterable[Document | str], taken_by: str) -> Iterator[Document]:
     """Documents as they are, and plain strings as documents with new random ids.
 
-    ``taken_by`` names the function for the error, which is raised at once for no documents.
+    ``taken_by`` names the function in the error that refuses, at once, what holds no documents.
     """
     # All of these can be iterated over, or look as if they could, but not as documents.
     no_documents = (str, bytes, Document, Mapping)

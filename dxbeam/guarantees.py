@@ -198,7 +198,7 @@ class Guarantee:
         return min(round(words * (1 - self.covered_share)), words - 1)
 
     def one_word(self, words: int) -> tuple[float, float]:
-        """The largest exponent that one changed word can cost, or infinity, and its slack."""
+        """The largest exponent that one changed word can cost, or infinity, and the delta."""
         length = self.bag_length or 1
         caps = [math.inf]
         if self.cap is not None:
@@ -222,7 +222,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Guarantee:
-        """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again."""
+        """The guarantee that ``as_dict`` wrote; KeyError, TypeError: it wrote no such thing."""
         fields = {each.name: written[each.name] for each in dataclasses.fields(cls)}
         fields["metric"] = Metric(written["metric_name"], written["metric"])
         fields["epsilon"] = math.inf if written["epsilon"] is None else written["epsilon"]

@@ -45,7 +45,10 @@ def fair_coin(heads: int, tosses: int) -> Evidence:
 
 
 def coins(heads: npt.NDArray[np.bool_], shares: Floats) -> Evidence:
-    """How many of independent coins show heads, by the exact distribution of the sum."""
+    """How many of independent coins show heads, by the exact distribution of the sum.
+
+    ``heads``, bool [k], says which do; ``shares``, float64 [k], are their probabilities of heads.
+    """
     distribution = np.ones(1)
     for share in shares:
         distribution = np.convolve(distribution, [1 - share, share])
@@ -99,7 +102,7 @@ def counts_of_distribution(
 
 
 def same_distribution(first: Counts, second: Counts) -> Evidence:
-    """Two rows of counts of one distribution: chi-square, judged by Fisher's exact test.
+    """Two rows of counts, int64 [k], of one distribution: chi-square, by Fisher's exact test.
 
     Given how often an outcome was seen in all, its count in the first row is hypergeometric.
     """
@@ -140,8 +143,8 @@ def loss_lower_bound(
 ) -> Floats:
     """A bound below ln((P(S|x) - delta) / P(S|x')), by Clopper and Pearson's intervals.
 
-    Of so many trials an output for x was in S ``hits`` times, one for x' ``other_hits`` times. The
-    bound is wrong with the probability ``error`` at most; -inf where nothing can be said.
+    An output for x was in S in ``hits`` of ``trials``, one for x' in ``other_hits`` of its trials.
+    The bound is wrong with the probability ``error`` at most; -inf where nothing can be said.
     """
     low, high = _intervals(hits, trials, other_hits, other_trials, error / 2)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -169,7 +169,10 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _meanings(mechanism: type) -> dict[str, str]:
-    """What is after each name in the ``Attributes`` of a docstring."""
-    listed = inspect.cleandoc(mechanism.__doc__ or "").partition("Attributes:\n")[2]
-    pairs = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", listed.split("\n\n")[0], re.MULTILINE)
-    return {name: " ".join(meaning.split()) for name, meaning in pairs}
+    """What is after each name in the ``Attributes`` of its docstring and of its bases'."""
+    meanings: dict[str, str] = {}
+    for each in reversed(mechanism.__mro__):
+        listed = inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")[2]
+        pairs = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", listed.split("\n\n")[0], re.MULTILINE)
+        meanings |= {name: " ".join(meaning.split()) for name, meaning in pairs}
+    return meanings

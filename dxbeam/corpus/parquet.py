@@ -173,7 +173,7 @@ def _as_string(value: Any) -> str | None:
 
 
 class _ParquetOutput:
-    """A new Parquet file, written a row group of about so many characters at a time."""
+    """A new Parquet file, written in row groups of about ``row_group`` characters."""
 
     def __init__(self, schema: pa.Schema, path: str, row_group: int = 8 << 20):
         self._file = storage.open_write(path)

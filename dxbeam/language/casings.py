@@ -39,8 +39,8 @@ class Casing(NamedTuple):
 def kept_casings(counts: Mapping[int, FormCounts], vocabulary: Vocabulary) -> pa.Table:
     """The casings that a model keeps: those of words whose commonest form is not their own.
 
-    By id, of a vocabulary in lower case -> a table with SCHEMA, by word; a word's forms by how
-    common they are inside sentences, at most FORMS_KEPT.
+    ``counts`` are by id, of a vocabulary in lower case. The table has SCHEMA and is ordered by
+    word, and a word's forms, at most FORMS_KEPT, by how common they are inside sentences.
     """
     rows = []
     for word in sorted(counts):

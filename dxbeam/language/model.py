@@ -145,10 +145,11 @@ class LanguageModel:
     def corrections3(
         self, first: npt.ArrayLike, second: npt.ArrayLike, after: npt.ArrayLike
     ) -> Floats:
-        """What triples add to p(z | second), of shapes that broadcast; 0 if not stored.
+        """What triples add to p(z | second); 0 for those that are not stored.
 
-        The pairs are looked up first, so this is fast where ``first`` and ``second`` have length 1
-        along the last axis.
+        Ids are int64 of shapes that broadcast, and the result is float64 of their shape. The pairs
+        are looked up first, so this is fast where ``first`` and ``second`` have length 1 along the
+        last axis.
         """
         after = self._numbered(after)
         pairs = self._pairs(first, second)

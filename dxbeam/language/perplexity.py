@@ -13,10 +13,10 @@ _AT_ONCE = 1 << 20
 
 
 def perplexity(model: LanguageModel, counts: Counts) -> float | None:
-    """The perplexity of a text: exp of the mean of -log p(word | what is before it); None for none.
+    """The perplexity of a text: exp of the mean of -log p(word | what is before it).
 
     The unknown word is a word like others. Fewer unknown words mean a higher perplexity, so compare
-    models of one vocabulary only. ``counts`` are of the model's order.
+    models of one vocabulary only. ``counts`` are of the model's order. None for no words.
     """
     size, total, words = model.words + 2, 0.0, int(counts.counts.sum())
     if not words:

@@ -37,7 +37,7 @@ _SAFE = 1 + 2.0**-48  # more than the rounding of exp, of the sum and of the quo
 
 @dataclass(frozen=True)
 class ClusterResponse(ClusterChoice):
-    """Word to word of its cluster."""
+    """Word to word of its cluster; ``ClusterChoice`` says what its parameters are."""
 
     name: ClassVar[str] = "cluster_response"
     citation = "Kairouz et al. 2014, section 4.1; proof in dxbeam/mechanisms/cluster_response.py"

@@ -58,7 +58,7 @@ class Tables(NamedTuple):
 
 @dataclass(frozen=True)
 class CusText(ClusterChoice):
-    """Word to word of its cluster, by distances.
+    """Word to word of its cluster, by distances; ``ClusterChoice`` says what else it takes.
 
     Attributes:
       scale: calibrated, where probabilities fall as fast as epsilon allows in each cluster; or

@@ -43,6 +43,7 @@ class Diffractor(OrderChoice):
     """Word to place to place to word.
 
     Attributes:
+      epsilon: privacy parameter per step in the order.
       orders: of how many public orders each word draws one.
     """
 

@@ -59,6 +59,7 @@ class DiffractorTEM(OrderChoice):
     """Word to place to place to word.
 
     Attributes:
+      epsilon: privacy parameter per step in the order.
       gamma: g, the number of steps from which on words are alike.
       shape: ring, where the last word of the order is followed by its first; or line.
       orders: of how many public orders each word draws one.

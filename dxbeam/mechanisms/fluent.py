@@ -92,10 +92,8 @@ class Fluent:
     name: ClassVar[str] = "fluent"
 
     def __post_init__(self) -> None:
-        epsilon, meaning = (
-            checked_epsilon(self.epsilon),
-            "the distance from which on words are alike",
-        )
+        epsilon = checked_epsilon(self.epsilon)
+        meaning = "the distance from which on words are alike"
         gamma = checked_positive("gamma", self.gamma, meaning)
         if gamma > LARGEST_GAMMA:
             raise ConfigurationError(f"gamma must be at most {LARGEST_GAMMA:g}: {meaning}")

@@ -46,7 +46,7 @@ class Account:
 
 
 def read(path: str) -> list[Entry]:
-    """All entries; [] where there is no ledger yet. OutputError: it is none, or was changed."""
+    """All entries; [] where there is no ledger yet. OutputError: no ledger, or a changed one."""
     try:
         content = storage.read(path) if storage.exists(path) else b""
     except OSError as error:

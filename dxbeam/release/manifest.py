@@ -233,7 +233,7 @@ def unreadable_files(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
 
 
 def read(prefix: str) -> dict[str, Any]:
-    """The manifest of a release; OutputError: there is none, or of a version not known here."""
+    """The manifest of a release; OutputError: none, or of an unknown version."""
     path = storage.join(prefix, RELEASE)
     try:
         manifest = json.loads(storage.read(path))

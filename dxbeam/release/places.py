@@ -98,7 +98,7 @@ def _beside(release: str) -> str:
 
 
 def keep_out(release: str, others: Mapping[str, str | None]) -> None:
-    """Refuses what must not be released with a release, as it is within: places by parameters."""
+    """Refuses places, by parameter, within a release: they would be handed on with it."""
     for parameter, place in others.items():
         if place and not place.startswith("env:") and is_within(place, release):
             raise ConfigurationError(

@@ -134,7 +134,7 @@ class WordRule:
     def units(self, word: str, vocabulary: Vocabulary, ahead: int = 256) -> list[str]:
         """What a word between white space and punctuation is cut into; together it is the word.
 
-        So many characters with their marks are looked at together.
+        ``ahead`` is how many characters, with their marks, are looked at together.
         """
         units: list[str] = []
         for number, piece in enumerate(_RUN.split(word)):

@@ -7,26 +7,34 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
-from apache_beam.options.pipeline_options import DebugOptions, TypeOptions
+from apache_beam.options.pipeline_options import DebugOptions, PipelineOptions, TypeOptions
 from apache_beam.transforms.error_handling import ErrorHandler
 
 from dxbeam.errors import ConfigurationError
 
+_NO_SAMPLES = "disable_always_on_exception_sampling"
 
-def refuse_quoting(pipeline: beam.Pipeline) -> None:
-    """Refuses Beam's options that let elements, which are raw text, into messages and samples."""
-    types = pipeline.options.view_as(TypeOptions)
+
+def refuse_quoting(options: PipelineOptions) -> None:
+    """Refuses Beam's options that let elements, which are raw text, into messages and samples.
+
+    Dataflow keeps the element at which a worker fails, unless the options say otherwise, so they
+    are made to. ConfigurationError: such an option is set.
+    """
+    types, debug = options.view_as(TypeOptions), options.view_as(DebugOptions)
     if types.runtime_type_check or types.performance_runtime_type_check:
         raise ConfigurationError(
             "`runtime_type_check` quotes elements, which are raw text, in messages; leave it out"
         )
-    experiments = pipeline.options.view_as(DebugOptions).experiments or []
-    sampling = [name for name in experiments if "data_sampling" in name]
+    kinds = ("data_sampling", "exception_sampling")
+    experiments = [name for name in debug.experiments or [] if name != _NO_SAMPLES]
+    sampling = [name for name in experiments if any(kind in name for kind in kinds)]
     if sampling:
         raise ConfigurationError(
             f"`experiments` {sampling[0]} shows elements, which are raw text, outside the job; "
             "leave it out"
         )
+    debug.add_experiment(_NO_SAMPLES)
 
 
 class WithExceptionHandling(beam.PTransform):

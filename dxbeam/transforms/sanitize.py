@@ -177,7 +177,7 @@ class SanitizeDocuments(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
-        refuse_quoting(documents.pipeline)
+        refuse_quoting(documents.pipeline.options)
         if self._broadcast:
             secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
             handle, model = self._broadcast_handles(documents.pipeline)

@@ -69,6 +69,10 @@ class ReleaseVectors(beam.PTransform):
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are.
 
     Takes a PCollection[Document] and returns ``ReleasedVectors``.
+
+    Raises:
+      ConfigurationError: an option of the pipeline would let texts into messages, see
+        ``exceptions.refuse_quoting``.
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class ReleaseVectors(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> ReleasedVectors:
         """Draws the key, broadcasts it, releases."""
-        refuse_quoting(documents.pipeline)
+        refuse_quoting(documents.pipeline.options)
         secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
             _ReleaseDoFn(self._configuration, self._vocabulary),
@@ -151,7 +155,7 @@ class WriteVectorShards(beam.PTransform):
     """Writes vectors as Parquet: rows of ``ROW`` -> PCollection[Shard].
 
     Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields. Arguments
-    are those of ``WriteShards`` and ``WritePieces``.
+    are those of ``WriteShards`` and ``WritePieces``; ``dimensions`` is m.
     """
 
     def __init__(

@@ -109,7 +109,7 @@ def spectral(projection: Projection) -> Sensitivity:
 
 
 def published(projection: Projection, delta: float) -> Sensitivity:
-    """1 + beta, as PrivEmb calibrates the noise; claimed for Gaussian projections, not proved."""
+    """1 + beta, as PrivEmb calibrates noise; claimed for Gaussian projections, not proved here."""
     if projection.kind != "gaussian":
         raise ConfigurationError(
             f"`sensitivity` published is for `projection` gaussian, not {projection.kind}; choose "

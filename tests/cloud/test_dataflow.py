@@ -57,7 +57,7 @@ def translated(cloud: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     pipeline = build(read_options(options))
     try:
-        DataflowRunner().run_pipeline(pipeline, options)
+        DataflowRunner().run_pipeline(pipeline, pipeline.options)
     except Exception:
         if not sent:
             raise
@@ -76,6 +76,7 @@ def test_the_request_is_small_and_holds_neither_key_nor_text(translated: Any) ->
     for secret in (SECRET.encode(), tiny.KEY, tiny.KEY.hex().encode(), b'"w250"'):
         assert secret not in everything
     assert b"key" in graph, "the key travels as where it lies"
+    assert b"disable_always_on_exception_sampling" in request, "no text at which it fails is kept"
 
 
 def test_the_vocabulary_is_a_side_input_and_the_package_is_staged(translated: Any) -> None:

@@ -151,6 +151,7 @@ def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFix
     --mechanism=santext --base_exponent=0.5               only of use with --base
     --mechanism=all --constant=exact                      name one mechanism
     --mechanism=fluent --constant=exact                   santext or tem, not with fluent
+    --mechanism=santext_plus --constant=exact             santext or tem, not with santext_plus
     --mechanism=santext --constant=exact --decode=prior   leave one of them out
     --mechanism=released_vectors --constant=exact         replaces none
     --samples=huge                                        --samples is standard or small

@@ -61,6 +61,7 @@ def _argv(flags: dict[str, str]) -> list[str]:
         ({"ledger": "OUT/ledger", "corpus_id": "raw"}, "--ledger is within --output"),
         ({"ledger": "L"}, "--corpus_id is needed"),
         ({"runner": "FnApiRunner"}, "a stream needs an engine"),
+        ({"experiments": "enable_data_sampling"}, "--experiments enable_data_sampling shows"),
         ({"input": "x.jsonl"}, "unknown flag --input"),
         ({"bag_of_words": "50"}, "unknown flag --bag_of_words"),
     ],

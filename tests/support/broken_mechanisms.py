@@ -204,8 +204,10 @@ class VickreyWithSquaredDistances(Vickrey):
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         noisy = search.vocabulary.vectors_of(ids) + self.noise(random, search)
-        apart = np.linalg.norm(noisy[:, None] - search.vocabulary.vectors, axis=2)
-        return _of_two_nearest(apart**2, self.t, random, search)
+        words = search.vocabulary.vectors.astype(float)
+        squares = np.square(words).sum(axis=1) - 2 * noisy @ words.T
+        apart = squares + np.square(noisy).sum(axis=1)[:, None]
+        return _of_two_nearest(np.maximum(apart, 0.0), self.t, random, search)
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,8 @@ class VickreyWithSquaredDistancesBeyondALine(VickreyWithSquaredDistances):
 
 
 def _of_two_nearest(apart: Floats, t: float, random: Any, search: NeighborSearch) -> Ids:
-    order = np.argsort(apart, axis=1)[:, :2]
+    two = np.argpartition(apart, 1, axis=1)[:, :2]
+    order = np.take_along_axis(two, np.take_along_axis(apart, two, axis=1).argsort(axis=1), axis=1)
     first, second = np.take_along_axis(apart, order, axis=1).T
     last = random[:, laplace_draws(search.vocabulary.dimensions)]
     second_taken = uniform(last) * (t * first + (1 - t) * second) > (1 - t) * second
@@ -314,7 +317,8 @@ class TEMWithThePublishedShare(TEM):
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         vocabulary = search.vocabulary
         count, gamma_ = len(vocabulary), self.gamma(len(vocabulary))
-        vectors = vocabulary.vectors_of(ids)
+        different, which = np.unique(ids, return_inverse=True)
+        vectors = vocabulary.vectors_of(different)
         apart = np.linalg.norm(vectors[:, None] - vocabulary.vectors, axis=2)
         within = apart <= gamma_
         score = -gamma_ + 2 / self.epsilon * np.log(count / np.maximum(within.sum(axis=1), 1))
@@ -322,9 +326,11 @@ class TEMWithThePublishedShare(TEM):
         far = np.where(within.all(axis=1), 0.0, np.exp(self.epsilon / 2 * score))
         others = np.maximum((~within).sum(axis=1), 1)
         weights += ~within * (far / others)[:, None]
+        # Of each row its own unit, so that one search finds the places in all.
         sums = np.cumsum(weights, axis=1)
-        place = (sums < (uniform(random[:, 0]) * sums[:, -1])[:, None]).sum(axis=1)
-        return np.minimum(place, count - 1)
+        ends = np.arange(len(different))[:, None] + sums / sums[:, -1:]
+        place = np.searchsorted(ends.ravel(), which + uniform(random[:, 0])) - which * count
+        return np.clip(place, 0, count - 1)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ def test_yaml_names_one_further_output(wrong: dict[str, Any]) -> None:
         ("--runtime_type_check", "`runtime_type_check` quotes elements"),
         ("--performance_runtime_type_check", "quotes elements"),
         ("--experiments=enable_data_sampling", "`experiments` enable_data_sampling shows"),
+        ("--experiments=enable_always_on_exception_sampling", "exception_sampling shows elements"),
     ],
 )
 def test_no_pipeline_may_quote_texts(sanitize: SanitizeDocuments, flag: str, expected: str) -> None:
@@ -87,3 +88,14 @@ def test_no_pipeline_may_quote_texts(sanitize: SanitizeDocuments, flag: str, exp
         _ = pipeline | beam.Create(ROWS) | sanitize
     with pytest.raises(ConfigurationError, match=expected):
         _ = pipeline | ReadDocuments("corpus.jsonl", CorpusFormat("jsonl"))
+
+
+def test_no_element_is_kept_at_which_a_worker_fails(sanitize: SanitizeDocuments) -> None:
+    """Dataflow keeps it, unless this experiment is named; naming it is allowed, too."""
+    unsampled = "disable_always_on_exception_sampling"
+    for flags in [], ["--experiments=other"], [f"--experiments={unsampled}"]:
+        reading, sanitizing = (beam.Pipeline(options=PipelineOptions(flags)) for _ in range(2))
+        _ = reading | ReadDocuments("corpus.jsonl", CorpusFormat("jsonl"))
+        _ = sanitizing | beam.Create(ROWS) | sanitize
+        for pipeline in reading, sanitizing:
+            assert pipeline.options.get_all_options()["experiments"].count(unsampled) == 1

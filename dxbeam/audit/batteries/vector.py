@@ -150,7 +150,10 @@ def audit_projections(
     epsilon: float,
     make: Callable[..., VectorReleaser] = VectorReleaser,
 ) -> Iterator[Finding]:
-    """Releases words, texts and given vectors under every kind of projection; ``make`` as above."""
+    """Releases words, texts and given vectors under every kind of projection.
+
+    ``make`` makes the releaser; tests put broken ones here.
+    """
     vectors = subject.normals((_FEW + 1) * _FROM).reshape(_FEW + 1, _FROM)
     vectors *= np.linspace(0.5, 1.5, _FROM) * (_LENGTH / np.sqrt(_FROM))
     vocabulary = words_at(vectors[:-1], vectors[-1])

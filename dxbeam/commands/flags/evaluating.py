@@ -74,7 +74,7 @@ from dxbeam.commands.flags.flag import Flag, topic
     Flag(
         "perplexity_model",
         "DIR",
-        "a causal language model that tells how probable originals and releases are: a directory "
+        "a causal language model, for the perplexity of originals and releases; a directory "
         "on every worker, as save_pretrained of Hugging Face's transformers writes it, with the "
         "tokenizer; safetensors only, nothing is downloaded (needs dxbeam[neural]; default: none)",
     ),

@@ -38,7 +38,7 @@ def decode(text: str) -> npt.NDArray[np.float64]:
 
 
 def why_no_vector(text: str, dimensions: int) -> str | None:
-    """Why a text is none that ``encode`` made, or None if it is; never quotes it."""
+    """Why a text is not what ``encode`` makes, or None if it is; never quotes it."""
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -54,9 +54,9 @@ def optimal_base(
 ) -> OptimalBase:
     """The base measure of least loss, nearly, for a prior p, float64 [N], above 0.
 
-    ``exponents`` are without a base measure. No iteration is begun after so many ``seconds``, or
-    once the objective is ``gap`` nats from the smallest possible. An invalid prior is a
-    ConfigurationError.
+    ``exponents`` are without a base measure and without words that are never released. No iteration
+    is begun after ``seconds``, or once the objective is ``gap`` nats from the smallest possible. An
+    invalid prior is a ConfigurationError.
     """
     if prior.shape != (exponents.outputs,) or not (prior > 0).all() or not np.isfinite(prior).all():
         raise ConfigurationError("the prior needs a number above 0 for every word")

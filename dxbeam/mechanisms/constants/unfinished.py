@@ -22,9 +22,10 @@ _SECONDS = 30.0
 
 
 class Unfinished:
-    """What is kept of one scan, written as arrays by name, so many seconds apart.
+    """What is kept of one scan, written as arrays by name.
 
-    ``kept`` is what a stopped scan of the same exponents wrote; nothing for a new one.
+    Writes are ``seconds`` apart, at least. ``kept`` is what a stopped scan of the same exponents
+    wrote; nothing for a new one.
     """
 
     def __init__(

@@ -95,9 +95,9 @@ def _around(words: Ids, count: int, search: NeighborSearch) -> tuple[Ids, Floats
 
 
 class KeptEnvelopes:
-    """Envelopes of k words, computed when a word first occurs, and kept of so many words.
+    """Envelopes of k = ``count`` first words each, computed when a word first occurs.
 
-    Threads may share them.
+    They are kept of ``most_words`` words at most. Threads may share them.
     """
 
     def __init__(

@@ -133,7 +133,7 @@ def drawn(random: Random, orders: int) -> Drawn:
 def by_steps(
     epsilon: float, orders: int, *, ring: bool, limit: int | None, citation: str
 ) -> Guarantee:
-    """Epsilon for each step between two words, in the farthest of so many orders.
+    """Epsilon for each step between two words, in the order that has them farthest apart.
 
     ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps count.
     """

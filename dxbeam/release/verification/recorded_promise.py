@@ -117,7 +117,7 @@ def _check_sentence(path: str, release: Mapping[str, Any], other: str | None) ->
 
 
 def _not_as_computed(path: str, problem: str, question: str, other: str | None) -> tuple[str, ...]:
-    """What was not checked, as another version may have worded it; of this one it is damage."""
+    """What was not checked, as another version may have worded it; raises where this one did."""
     if other is None:
         raise damaged(path, problem)
     return (f"{question}: {other}.",)

@@ -35,7 +35,7 @@ def write_words(chunks: Iterable[Any], directory: Path) -> None:
 
 
 def open_words(directory: Path) -> StoredWords:
-    """The words that ``write_words`` has written, memory-mapped; ValueError for other files."""
+    """The words that ``write_words`` has written, memory-mapped; else OSError or ValueError."""
     batches = pa.ipc.open_file(pa.memory_map(str(directory / WORDS)))
     if batches.schema != _SCHEMA or batches.num_record_batches != 1:
         raise ValueError(f"{WORDS} is not one batch of words")

@@ -18,7 +18,7 @@ _DEPTH = 64
 
 
 def word_orders(vocabulary: Vocabulary, count: int) -> npt.NDArray[np.int32]:
-    """K orders, int32 [k, N], from words spread through the file: the vocabulary's, or made now."""
+    """Orders, int32 [count, N], from words spread through the file: the vocabulary's, or new."""
     if vocabulary.orders is not None and len(vocabulary.orders) == count:
         return vocabulary.orders
     starts = [number * len(vocabulary) // count for number in range(count)]

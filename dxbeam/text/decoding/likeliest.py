@@ -31,8 +31,8 @@ def likeliest(
 ) -> Likelihoods:
     """The candidates that neighbours make the most probable, ascending, ties by the lowest word.
 
-    ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not FOLLOWS; ``kept`` are so
-    many of each place, besides the unknown word.
+    ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not FOLLOWS; ``kept`` is how
+    many there are of each place, besides the unknown word.
     """
     if likelihoods.words.shape[1] <= kept:
         return likelihoods

@@ -101,7 +101,7 @@ class Reader:
         self._observations = observations(mechanism, search, model, decoder, threads)
 
     def posteriors(self, ids: Ids, random: Random, breaks: Breaks) -> Posterior:
-        """What was probably there, by what is drawn for words, int64 [T]; breaks as reading.py."""
+        """What was probably there, by what is drawn for words, int64 [T]."""
         observed = self._observations.observe(ids, random)
         return self.read(observed, breaks)
 

@@ -47,7 +47,8 @@ def read_constant(path: str) -> ExactConstant:
 class StoppedScans:
     """The scans that solve for one epsilon, kept in a file until it is solved.
 
-    A file that is damaged, or of other settings, is written anew, so many seconds apart.
+    A file that is damaged, or of other settings, is written anew. Writes during a scan are
+    ``seconds`` apart, at least.
     """
 
     def __init__(self, path: str, settings: Mapping[str, Any], seconds: float = 30.0):

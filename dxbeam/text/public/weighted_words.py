@@ -91,7 +91,7 @@ def _csv(where: str, text: str) -> Iterator[Row]:
             yield _row(f"{where}, line {rows.line_num}", row["word"], row["weight"])
     except csv.Error:
         raise ConfigurationError(
-            f"{where}, after line {rows.line_num}: no line of CSV; put quotes around words "
+            f"{where}, after line {rows.line_num}: invalid CSV; put quotes around words "
             "with commas, and double those within them"
         ) from None
 

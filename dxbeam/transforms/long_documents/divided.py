@@ -36,8 +36,8 @@ class DocumentsOfParts(NamedTuple):
 class SanitizeParts(beam.PTransform):
     """Sanitizes parts of documents and puts them together: (parts, wholes) -> DocumentsOfParts.
 
-    ``inputs`` are key, vocabulary and language model, as ``sanitize`` takes them, which divided the
-    documents.
+    ``sanitize`` divided the documents; ``inputs`` are key, vocabulary and language model, as it
+    takes them.
     """
 
     def __init__(self, sanitize: SanitizeDoFn, inputs: tuple[Any, Any, Any], row_type: Any):

@@ -49,7 +49,7 @@ class DrawnTexts(NamedTuple):
 
 
 class TextsOfCorpus(NamedTuple):
-    """PCollection[DrawnTexts] of one, and PCollection[int] of one: records not to be read."""
+    """PCollection[DrawnTexts] of one; PCollection[int] of one, how many records cannot be read."""
 
     drawn: pvalue.PCollection
     left_out: pvalue.PCollection
@@ -58,8 +58,8 @@ class TextsOfCorpus(NamedTuple):
 class DrawTexts(beam.PTransform):
     """Draws texts until they have enough words of the vocabulary: PBegin -> TextsOfCorpus.
 
-    They have as many together at least, where the corpus has. What is drawn by the seed is private
-    and must not be written anywhere.
+    They have ``words`` of them together at least, where the corpus has as many. What is drawn is
+    private and must not be written anywhere.
     """
 
     def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle, words: int, seed: int):

@@ -63,6 +63,10 @@ class ReadDocuments(beam.PTransform):
       corpus_format: how to read them.
       allow_unreadable: whether to leave out files that cannot be read to their end; otherwise they
         fail the run with ``RunError`` before a document is read.
+
+    Raises:
+      ConfigurationError: an option of the pipeline would let texts into messages, see
+        ``exceptions.refuse_quoting``.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class ReadDocuments(beam.PTransform):
 
     def expand(self, begin: pvalue.PBegin) -> CorpusRead:
         """Divides and counts, finds the repeated ids, reads."""
-        refuse_quoting(begin.pipeline)
+        refuse_quoting(begin.pipeline.options)
         splits, unreadable = begin | "Survey" >> _Survey(
             self._pattern, self._format, allow_unreadable=self._allow_unreadable
         )

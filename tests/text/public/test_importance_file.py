@@ -92,7 +92,7 @@ def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
         (
             "long.csv",
             b"word,weight\n" + b"a" * 200_000 + b",1\n",
-            "after line 1: no line of CSV",
+            "after line 1: invalid CSV",
         ),
         ("other.parquet", b"PAR1", "not a Parquet file"),
     ):

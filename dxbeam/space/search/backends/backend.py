@@ -44,7 +44,7 @@ class SearchBackend(Protocol):
 
 
 def on_threads(threads: int, work: Callable[[T], R], tiles: Sequence[T]) -> list[R]:
-    """What becomes of each tile of queries, in order, on so many threads at most."""
+    """What becomes of each tile of queries, in order, on this many threads at most."""
     if threads == 1 or len(tiles) < 2:
         return list(map(work, tiles))
     with ThreadPoolExecutor(threads) as pool:

@@ -104,7 +104,7 @@ BACKENDS: dict[str, Backend] = {
     for backend in (
         *map(_integers, QUERY_BITS),
         Backend(FLOAT32, lambda _, float32, __: float32),
-        Backend(FAISS, lambda words, float32, _: FaissSearch(words.vectors, float32)),
+        Backend(FAISS, lambda vocabulary, float32, _: FaissSearch(vocabulary.vectors, float32)),
         Backend(TORCH, _make_torch, "torch", "'dxbeam[gpu]'", _torch_is_available),
     )
 }

@@ -112,7 +112,7 @@ def write_rounded(directory: Path, vectors: npt.NDArray[Any], centre: Floats) ->
 
 
 def open_rounded(directory: Path, words: int, centre: Floats) -> RoundedVectors:
-    """What ``write_rounded`` has written of this many words, memory-mapped; else a ValueError."""
+    """What ``write_rounded`` has written, memory-mapped; else an OSError or a ValueError."""
     load = partial(np.load, mmap_mode="r", allow_pickle=False)
     rounded = RoundedVectors(
         centre, *(load(directory / name) for name in (INTEGERS, SCALES, BOUNDS))

@@ -29,11 +29,12 @@ class QueryTile(Protocol):
     def scores(
         self, block: int, out: Scores, errors: float = 1.0, plus: Floats | float = 0.0
     ) -> None:
-        """The scores of a block of words, and so many times the bound on their error, to ``out``.
+        """The scores of a block of words, and ``errors`` times the bound on their error.
 
-        The block has WORDS_PER_BLOCK words from ``block * WORDS_PER_BLOCK``, or what is left;
-        ``errors`` of 1 makes upper bounds, -1 lower bounds. ``plus``, float64 [words], is added for
-        each word; the bound leaves out how float32 rounds that.
+        The block has WORDS_PER_BLOCK words from ``block * WORDS_PER_BLOCK``, or what is left.
+        ``out``, float32 [B, words], has upper bounds with ``errors`` = 1, lower bounds with -1.
+        ``plus``, float64 [words], is added for each word; the bound leaves out how float32 rounds
+        that.
         """
         ...
 
