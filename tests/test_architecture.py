@@ -89,10 +89,16 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             yield str(node.value)
 
 
+@cache
+def _imported(path: Path) -> frozenset[str]:
+    return frozenset(_imports(_tree(path)))
+
+
+@cache
 def _known(name: str, path: Path) -> set[str]:
     """The package's own modules that a file imports, other than folders it only passes through."""
     modules = _modules()
-    below = {imported.removeprefix("dxbeam.") for imported in _imports(_tree(path))}
+    below = {imported.removeprefix("dxbeam.") for imported in _imported(path)}
     found = {imported for imported in below & modules.keys() if imported != name}
     return {
         module for module in found if not any(other.startswith(f"{module}.") for other in found)
@@ -149,14 +155,14 @@ def test_imports_within_a_room_run_in_no_circle(room: str) -> None:
 
 def test_no_room_is_entered_by_a_door() -> None:
     for name, path in _modules().items():
-        imported = set(_imports(_tree(path)))
+        imported = _imported(path)
         assert not imported & {"dxbeam.beam", "dxbeam.published", "dxbeam.scikit_learn"}, name
         assert not imported & {f"dxbeam.{public}" for public in dxbeam.__all__}, name
 
 
 def test_the_package_does_not_know_who_uses_it() -> None:
     for name, path in _modules().items():
-        for imported in _imports(_tree(path)):
+        for imported in _imported(path):
             assert imported.split(".")[0] not in ("pipelines", "tests", "benchmarks"), name
 
 
@@ -171,7 +177,7 @@ def test_what_releases_knows_no_analysis() -> None:
     ]
     releasing += [ROOT / "pipelines" / f"{name}.py" for name in launchers]
     for path in releasing:
-        for imported in _imports(_tree(path)):
+        for imported in _imported(path):
             outside = (
                 "scipy",
                 "sklearn",
@@ -184,7 +190,7 @@ def test_what_releases_knows_no_analysis() -> None:
 
 def test_launchers_do_not_import_one_another() -> None:
     for path in (ROOT / "pipelines").glob("*.py"):
-        assert not any(name.startswith("pipelines") for name in _imports(_tree(path))), path
+        assert not any(name.startswith("pipelines") for name in _imported(path)), path
 
 
 def test_a_launcher_reads_as_the_flow() -> None:
@@ -197,7 +203,7 @@ def test_a_launcher_reads_as_the_flow() -> None:
 def test_beam_is_known_to_storage_and_transforms_alone() -> None:
     for name, path in _modules().items():
         if _room(name) not in MAY_IMPORT_BEAM:
-            assert not any(i.split(".")[0] == "apache_beam" for i in _imports(_tree(path))), name
+            assert not any(i.split(".")[0] == "apache_beam" for i in _imported(path)), name
 
 
 def _names_a_seeded_generator(node: ast.AST) -> bool:
@@ -220,4 +226,4 @@ def test_no_noise_comes_from_a_seeded_generator() -> None:
 
 def test_nothing_reads_a_pickle() -> None:
     for name, path in _modules().items():
-        assert not {"pickle", "dill", "cloudpickle"} & set(_imports(_tree(path))), name
+        assert not {"pickle", "dill", "cloudpickle"} & _imported(path), name
