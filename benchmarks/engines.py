@@ -225,7 +225,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=10.0)
     parser.add_argument("--documents", type=int, help="take this many only (default: all)")
     parser.add_argument("--engines", default="", help="parts of names, e.g. prism,cluster")
-    parser.add_argument("--rounds", type=int, default=1, help="the fastest of so many runs counts")
+    parser.add_argument("--rounds", type=int, default=1, help="the fastest of N runs counts")
     parser.add_argument("--recovery", action="store_true", help="lose processes instead")
     arguments = parser.parse_args()
     if bool(arguments.corpora) == arguments.recovery:

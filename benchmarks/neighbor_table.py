@@ -103,7 +103,7 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--backends", nargs="*", default=[*QUERY_BITS, FLOAT32])
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--whole", type=int, help="builds a whole table of so many words instead")
+    parser.add_argument("--whole", type=int, help="builds a whole table of N words instead")
     arguments = parser.parse_args()
     threadpoolctl.threadpool_limits(arguments.threads)
     smaller = given_words(arguments.source)

@@ -184,7 +184,7 @@ def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, fl
 
     def searched() -> float:
         rate = limit(arguments.vocabulary, arguments.epsilon, seconds)
-        print(f"  faiss.IndexFlatL2.search alone: {rate:,.0f} tokens a second", flush=True)
+        print(f"  only faiss.IndexFlatL2.search: {rate:,.0f} tokens a second", flush=True)
         return rate
 
     before = searched()

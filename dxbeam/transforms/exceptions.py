@@ -15,11 +15,14 @@ from dxbeam.errors import ConfigurationError
 _NO_SAMPLES = "disable_always_on_exception_sampling"
 
 
-def refuse_quoting(options: PipelineOptions) -> None:
-    """Refuses Beam's options that let elements, which are raw text, into messages and samples.
+def forbid_quoting(options: PipelineOptions) -> None:
+    """Refuses options that put elements, which are raw text, into messages and samples.
 
-    Dataflow keeps the element at which a worker fails, unless the options say otherwise, so they
-    are made to. ConfigurationError: such an option is set.
+    Dataflow samples the element at which a worker fails unless an experiment turns that off, so
+    this adds the experiment to the options.
+
+    Raises:
+      ConfigurationError: such an option is set.
     """
     types, debug = options.view_as(TypeOptions), options.view_as(DebugOptions)
     if types.runtime_type_check or types.performance_runtime_type_check:

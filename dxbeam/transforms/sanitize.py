@@ -23,7 +23,7 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.parts.divided import Part
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.exceptions import WithExceptionHandling, refuse_quoting
+from dxbeam.transforms.exceptions import WithExceptionHandling, forbid_quoting
 from dxbeam.transforms.long_documents.divided import SanitizeParts
 from dxbeam.transforms.reading.corpus_digest import AddTags
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
@@ -107,7 +107,7 @@ class SanitizeDocuments(beam.PTransform):
     Raises:
       ConfigurationError: ``keep_fields`` or ``group_by`` name what may not be kept or counted by,
         see ``documents.check_fields``; or an option of the pipeline would let texts into messages,
-        see ``exceptions.refuse_quoting``.
+        see ``exceptions.forbid_quoting``.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class SanitizeDocuments(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
-        refuse_quoting(documents.pipeline.options)
+        forbid_quoting(documents.pipeline.options)
         if self._broadcast:
             secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
             handle, model = self._broadcast_handles(documents.pipeline)

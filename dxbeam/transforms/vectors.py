@@ -22,7 +22,7 @@ from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id, with
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.exceptions import refuse_quoting
+from dxbeam.transforms.exceptions import forbid_quoting
 from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.corpus_digest import DigestCorpus
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
@@ -72,7 +72,7 @@ class ReleaseVectors(beam.PTransform):
 
     Raises:
       ConfigurationError: an option of the pipeline would let texts into messages, see
-        ``exceptions.refuse_quoting``.
+        ``exceptions.forbid_quoting``.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ReleaseVectors(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> ReleasedVectors:
         """Draws the key, broadcasts it, releases."""
-        refuse_quoting(documents.pipeline.options)
+        forbid_quoting(documents.pipeline.options)
         secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
             _ReleaseDoFn(self._configuration, self._vocabulary),

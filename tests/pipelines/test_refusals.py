@@ -132,7 +132,7 @@ FILES = [
     the corpus as a key  key  --key_uri={tmp}/corpus.jsonl
     a key in another scheme  --key_uri  --key_uri=s4://bucket/key
     a model without a place  --repair_endpoint is needed  --repair_model=m
-    an endpoint that is none  http  --repair_model=m --repair_endpoint=localhost
+    an invalid endpoint  http  --repair_model=m --repair_endpoint=localhost
     no vocabulary  --vocabulary is needed  --vocabulary=
     a file as vocabulary  no vocabulary  --vocabulary={tmp}/corpus.jsonl
     a corpus's folder as vocabulary  no vocabulary  --vocabulary={tmp}
@@ -140,7 +140,7 @@ FILES = [
     ),
     Mistake("a prompt that is missing", "cannot be read", [*REPAIR, "--repair_prompt={tmp}/p"]),
     Mistake("a key that is not set", "not set", [*REPAIR, "--repair_api_key_env=DXBEAM_NONE"]),
-    Mistake("a policy that is none", "repair_failures", [*REPAIR, "--repair_failures=ignore"]),
+    Mistake("an invalid policy", "repair_failures", [*REPAIR, "--repair_failures=ignore"]),
     Mistake(
         "UTF-16 as text",
         "give --encoding utf-16, or convert it: iconv",
@@ -182,7 +182,7 @@ LEDGERS = _mistakes(
     a ledger of no corpus  --corpus_id is needed  --ledger={tmp}/l
     a cap without a ledger  --ledger is needed  --max_epsilon=30
     a corpus's name alone  --ledger is needed  --corpus_id=c
-    a cap that is none  not a number  --ledger={tmp}/ledger.jsonl --corpus_id=c --max_epsilon=nan
+    an invalid cap  not a number  --ledger={tmp}/ledger.jsonl --corpus_id=c --max_epsilon=nan
     a cap passed at once  pass --max_epsilon 4  --ledger={tmp}/l --corpus_id=c --max_epsilon=4
     an empty name of a ledger  --ledger is needed  --ledger=
     a folder as ledger  ledger  --ledger={tmp} --corpus_id=c
@@ -217,9 +217,9 @@ CONFIGS = [
 VECTORS = [
     *_mistakes(
         """
-    a unit that is none  --unit page  --unit=page
-    a projection that is none  --projection tsne  --projection=tsne
-    a bound that is none  --sensitivity  --sensitivity=guess
+    an invalid unit  --unit page  --unit=page
+    an invalid projection  --projection tsne  --projection=tsne
+    an invalid bound  --sensitivity  --sensitivity=guess
     more dimensions than there are  dimensions  --projected_dimensions=9
     no dimension  not a whole number  --projected_dimensions=0
     another vocabulary's dimensions  the vocabulary has 8  --dimensions=7

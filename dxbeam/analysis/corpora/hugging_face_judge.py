@@ -84,7 +84,7 @@ class CausalJudge:
 
 
 def _batches(rows: Sequence[tuple[int, list[int]]]) -> Iterator[Sequence[tuple[int, list[int]]]]:
-    """Rows in order of their lengths, so many at once that the longest leaves room for the rest."""
+    """Rows in order of their lengths, in batches whose size falls with the longest row."""
     start = 0
     for end in range(1, len(rows) + 1):
         if end == len(rows) or (end - start + 1) * len(rows[end][1]) > _AT_ONCE:

@@ -39,8 +39,8 @@ READING = _of_all_and_rare(
     "single", "context", "learned", "model", "masked_1", "masked_5", "masked_10", "endpoint"
 )
 """What attackers get that read released documents: word by word, with the words around it, by
-learnt inversion, with a language model that is brought, by only this model in so many guesses, and
-by asking an endpoint."""
+learnt inversion, with a language model that is brought, by only this model in 1, 5 or 10 guesses,
+and by asking an endpoint."""
 
 READING_NOISE = _of_all_and_rare("noisy_single", "noisy_context", "noisy_learned", "noisy_model")
 """The same from noisy vectors, or from what else a decoder reads; the same for every c."""

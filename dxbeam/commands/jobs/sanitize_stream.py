@@ -20,7 +20,7 @@ from dxbeam.release import places, request
 from dxbeam.release.streams.window_records import StreamRelease, describe, stream_name
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
-from dxbeam.transforms.exceptions import refuse_quoting
+from dxbeam.transforms.exceptions import forbid_quoting
 from dxbeam.transforms.streams.kafka import Kafka, read_properties
 
 
@@ -52,7 +52,7 @@ def read_options(options: PipelineOptions) -> StreamJob:
     require(stream, "brokers", "input_topic", "output_topic")
     require(flags, "vocabulary", "key_uri", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
-    refuse_quoting(options)  # a dry run builds no pipeline, which would
+    forbid_quoting(options)  # a dry run builds no pipeline, which would
     topics = _topics(stream)
     if stream.message_time not in TIMES:
         raise ConfigurationError(f"--message_time: choose from {', '.join(TIMES)}")

@@ -19,7 +19,7 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile, id_as_text, id_problem, row_field
 from dxbeam.errors import CorpusError, RunError
-from dxbeam.transforms.exceptions import refuse_quoting
+from dxbeam.transforms.exceptions import forbid_quoting
 from dxbeam.transforms.progress import Progress
 
 REJECTED = "rejected"
@@ -66,7 +66,7 @@ class ReadDocuments(beam.PTransform):
 
     Raises:
       ConfigurationError: an option of the pipeline would let texts into messages, see
-        ``exceptions.refuse_quoting``.
+        ``exceptions.forbid_quoting``.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ReadDocuments(beam.PTransform):
 
     def expand(self, begin: pvalue.PBegin) -> CorpusRead:
         """Divides and counts, finds the repeated ids, reads."""
-        refuse_quoting(begin.pipeline.options)
+        forbid_quoting(begin.pipeline.options)
         splits, unreadable = begin | "Survey" >> _Survey(
             self._pattern, self._format, allow_unreadable=self._allow_unreadable
         )

@@ -22,6 +22,6 @@ def neural(module: str, what: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError:
         raise ConfigurationError(
-            f"{what} needs PyTorch and transformers; install them with: "
+            f"{what} needs the extra neural (PyTorch, transformers); install it with: "
             "pip install 'dxbeam[neural]'"
         ) from None
