@@ -57,7 +57,7 @@ def test_a_model_that_is_brought_reads_a_release(
         record["spans"] = json.dumps([[0, record["text"].index(",") + 3, "opening"]])
     marked = tiny.write_jsonl(tmp_path / "marked.jsonl", records)
     flags = [f"--vocabulary={uri}", f"--public_input={public}", "--context_documents=30"]
-    flags += ["--entities=spans", "--attacker_model=m"]
+    flags += ["--entities=spans", "--attacker_model=m", "--reidentify=25"]
     releases.rows(marked, release, tmp_path / "out", *flags)
     found = _attacks(tmp_path / "out")
     brought = found["with a language model", "words recovered"]
@@ -71,6 +71,12 @@ def test_a_model_that_is_brought_reads_a_release(
     assert found["with a language model", "numbers recovered"]["n"] == 30 * 12
     word_by_word = found["word by word", "words recovered"]
     assert word_by_word["low"] <= brought["success"] <= word_by_word["high"]
+    for attacker in ("likeliest original", "with a language model, then nearest by TF-IDF"):
+        again = found[attacker, "right one first"]
+        assert again["n"] == 25
+        assert again["knows"] == "the 25 originals, and the setting"
+        assert again["success"] > 10 / 25, "by chance one is"
+        assert again["chance"] == found["nearest by TF-IDF of words", "right one first"]["chance"]
     of_ten = found["language model, 10 guesses", "words recovered"]
     assert of_ten["chance"] >= brought["chance"]
     assert "with a language model" in (tmp_path / "out" / "report.html").read_text()

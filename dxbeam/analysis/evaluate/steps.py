@@ -86,4 +86,5 @@ def _attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> AttackTexts:
         flags.context_documents,
         job.options.view_as(EvaluateOptions).attack or "",
         job.entities,
+        job.reidentify,
     )

@@ -14,23 +14,26 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 
-from dxbeam.analysis.attackers.context import candidates_for, read_texts, share_right
+from dxbeam.analysis.attackers.context import candidates_for, read_texts
 from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, Opener
 from dxbeam.analysis.attackers.models.endpoint import guessed_values
 from dxbeam.analysis.attackers.models.learned import pieces
 from dxbeam.analysis.attackers.models.released_texts import Column, Public, guess_released
-from dxbeam.analysis.attackers.models.with_model import GUESSES
-from dxbeam.analysis.attackers.prior import Prior, prior_from_counts
+from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.analysis.evaluate.language_scores import RARE, sentence_begins
+from dxbeam.analysis.evaluate.text_features import GAPS, FeatureMaker, Features
 from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
 from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
 from dxbeam.analysis.exposure import survival
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.exposure.known import Known
+from dxbeam.analysis.exposure.linking import LEAST_DOCUMENTS
+from dxbeam.analysis.exposure.linking_by_reading import linked_by_reading
 from dxbeam.analysis.exposure.own_releases import channel_of, release_pieces
-from dxbeam.analysis.frontier.attackers_table import ATTACKERS, blind, chance_of
+from dxbeam.analysis.exposure.recovered_words import recovered, recovered_of_classes
+from dxbeam.analysis.frontier.attackers_table import blind
 from dxbeam.analysis.theory.intervals import count_interval
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -48,7 +51,8 @@ MOST_VALUES = 50
 class _Read(NamedTuple):
     """A document and its release. It is raw text, in numbers; ``order`` follows from the id.
 
-    ``classes`` says of each class of words in which places it is.
+    ``classes`` says of each class of words in which places it is, ``gaps`` what is between words,
+    before and after, where documents are to be found again.
     """
 
     order: int
@@ -57,6 +61,7 @@ class _Read(NamedTuple):
     text: str
     value: str | None
     classes: dict[str, list[int]]
+    gaps: tuple[Features, Features] | None
 
 
 class AttackTexts(beam.PTransform):
@@ -73,6 +78,7 @@ class AttackTexts(beam.PTransform):
       documents: how many are attacked; those whose ids have the smallest hashes.
       field: whose value an endpoint guesses; "" for none.
       entities: the field that holds spans; "" for none.
+      reidentify: how many of the documents are to be found again; 0 for none.
     """
 
     def __init__(
@@ -85,11 +91,13 @@ class AttackTexts(beam.PTransform):
         documents: int,
         field: str,
         entities: str,
+        reidentify: int = 0,
     ):
         super().__init__()
         self._known, self._documents = known, documents
-        self._gather = _Gather(vocabulary, field if asked.endpoint else "", entities)
-        self._attack = _Attack(vocabulary, language_model, list(settings), asked, field)
+        field_asked = field if asked.endpoint else ""
+        self._gather = _Gather(vocabulary, field_asked, entities, gaps=reidentify > 0)
+        self._attack = _Attack(vocabulary, language_model, list(settings), asked, field, reidentify)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Gathers some documents of each release, and attacks them on one worker."""
@@ -112,15 +120,20 @@ def _order(read: _Read) -> int:
 
 
 class _Gather(WithVocabulary):
-    def __init__(self, vocabulary: VocabularyHandle, field: str, entities: str):
+    def __init__(self, vocabulary: VocabularyHandle, field: str, entities: str, *, gaps: bool):
         super().__init__(vocabulary)
-        self._field, self._entities = field, entities
+        self._field, self._entities, self._with_gaps = field, entities, gaps
+
+    def setup(self) -> None:
+        super().setup()
+        self._gaps = FeatureMaker([GAPS], None, ()).features
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[int, _Read]]:
         assert self._vocabulary is not None
         before = self._vocabulary.ids_of(document.words)
         value = document.fields.get(self._field) if self._field else None
         classes = classes_of(document, self._entities)
+        gaps = self._gaps(document.original, document.words) if self._with_gaps else None
         for number, released in document.released.items():
             if not released.aligned:
                 continue
@@ -135,6 +148,7 @@ class _Gather(WithVocabulary):
                     released.text if value is not None else "",
                     None if value is None else str(value),
                     {name: those.tolist() for name, those in places.items() if len(those)},
+                    None if gaps is None else (gaps, self._gaps(released.text, released.words)),
                 )
                 yield number, read
 
@@ -164,9 +178,11 @@ class _Attack(WithVocabulary):
         settings: list[Configuration],
         asked: AskedFor,
         field: str,
+        reidentify: int,
     ):
         super().__init__(vocabulary, language_model)
         self._settings, self._asked, self._field = settings, asked, field
+        self._reidentify = reidentify
 
     def setup(self) -> None:
         super().setup()
@@ -192,7 +208,7 @@ class _Attack(WithVocabulary):
     def _words(
         self, settings: Configuration, seed: int, documents: list[_Read], public: Public
     ) -> Iterator[Attack]:
-        """What each attacker recovers of the words."""
+        """What each attacker recovers of the words, and which documents it finds again."""
         search, prior = self._search, public.prior
         texts = [np.array(document.original, np.int64) for document in documents]
         released = [np.array(document.released, np.int64) for document in documents]
@@ -215,9 +231,18 @@ class _Attack(WithVocabulary):
         guesses = guess_released(seen, sizes, rehearsed, channel, public, attackers, search)
         chances = blind(texts, prior)
         classes = [document.classes for document in documents]
-        for column in (*columns, *guesses.columns(texts)):
-            yield from _rows(column, prior.shares < RARE, chances)
-            yield from _rows_of_classes(column, classes, prior)
+        columns += guesses.columns(texts)
+        for column in columns:
+            yield from recovered(column, prior.shares < RARE, chances)
+            yield from recovered_of_classes(column, classes, prior)
+        first = slice(self._reidentify)
+        gaps = [document.gaps for document in documents[first] if document.gaps is not None]
+        if len(gaps) >= LEAST_DOCUMENTS:
+            some = [Column(each.name, texts[first], each.guesses[first]) for each in columns]
+            before, after = zip(*gaps, strict=True)
+            yield from linked_by_reading(
+                texts[first], released[first], some, (before, after), channel
+            )
 
     def _values(self, documents: list[_Read], public: Public) -> Iterator[Attack]:
         """How often an endpoint guesses a field of the corpus."""
@@ -242,39 +267,3 @@ class _Attack(WithVocabulary):
                 f"{self._field} guessed", *count_interval(right, len(answered)),
                 max(shares) / len(answered), len(answered),
             )  # fmt: skip
-
-
-_BY_NAME = {columns[0]: attacker for columns, attacker in ATTACKERS.items()}
-
-
-def _rows(column: Column, rare: Any, chances: dict[str, Any]) -> Iterator[Attack]:
-    """Of all words and of rare ones."""
-    name, (_, originals, guesses) = column.name, column.read()
-    for measure, which, suffix in (
-        ("words recovered", np.ones(len(rare), bool), ""),
-        ("rare words recovered", rare, "_rare"),
-    ):
-        words = sum(int(which[text].sum()) for text in originals)
-        if words:
-            share = share_right(originals, guesses, which)
-            chance = chances[chance_of(name + suffix)].value
-            yield Attack(*_BY_NAME[name], measure, *share, chance, words)
-
-
-def _rows_of_classes(
-    column: Column, classes: Sequence[dict[str, list[int]]], prior: Prior
-) -> Iterator[Attack]:
-    """Of the words of each class; chance guesses the commonest words of public text."""
-    which, originals, guesses = column.read()
-    count = next((k for k in GUESSES if column.name == f"masked_{k}"), 1)
-    commonest = prior.best(count)
-    for name in sorted({name for each in classes for name in each}):
-        both = [
-            (text[classes[number].get(name, [])], guess[classes[number].get(name, [])])
-            for number, text, guess in zip(which, originals, guesses, strict=True)
-        ]
-        words = np.concatenate([text for text, _ in both]) if both else np.zeros(0, np.int64)
-        if len(words):
-            share = share_right([text for text, _ in both], [guess for _, guess in both])
-            chance = float(np.isin(words, commonest).mean())
-            yield Attack(*_BY_NAME[column.name], f"{name} recovered", *share, chance, len(words))

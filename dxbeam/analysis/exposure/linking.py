@@ -56,6 +56,8 @@ ATTACKERS = {
 
 TOP = 10
 
+LEAST_DOCUMENTS = 2
+
 _DISTANCES_AT_ONCE = 1 << 22
 
 _DIGITS = 9
@@ -100,16 +102,37 @@ def linked(
         kind: standing([text[kind] for text in candidates], [text[kind] for text in released], kind)
         for kind in (released[0] if released else ())
     }
-    texts = len(released)
-    uniform = [1 / max(1, texts), min(1.0, TOP / max(1, texts)), 0.5]
-    blind = uniform
-    if GAPS in places:
-        blind = [float(values.mean()) for values in _measured(places[GAPS]).values()]
+    uniform = uniform_chances(len(released))
+    blind = chances_of(places[GAPS]) if GAPS in places else uniform
     for kind, standings in places.items():
         chances = uniform if kind in (LENGTH, GAPS) else blind
-        for (measure, values), chance in zip(_measured(standings).items(), chances, strict=True):
-            share = mean_interval(float(values.sum()), float(np.square(values).sum()), texts)
-            yield Attack(ATTACKERS[kind], SEES[kind], knows, measure, *share, chance, texts)
+        yield from attacks_of(standings, (ATTACKERS[kind], SEES[kind], knows), chances)
+
+
+def attacks_of(
+    places: Standing, attacker: tuple[str, str, str], chances: Sequence[float]
+) -> Iterator[Attack]:
+    """What an attacker gets: a row a measure.
+
+    Args:
+      places: where the right candidates stand for it.
+      attacker: what it does, sees and knows.
+      chances: of each measure.
+    """
+    texts = len(places.ahead)
+    for (measure, values), chance in zip(_measured(places).items(), chances, strict=True):
+        share = mean_interval(float(values.sum()), float(np.square(values).sum()), texts)
+        yield Attack(*attacker, measure, *share, chance, texts)
+
+
+def uniform_chances(texts: int) -> list[float]:
+    """What a uniform guess among texts gets, by each measure."""
+    return [1 / max(1, texts), min(1.0, TOP / max(1, texts)), 0.5]
+
+
+def chances_of(places: Standing) -> list[float]:
+    """What an attacker gets by each measure, as the chance of others."""
+    return [float(values.mean()) for values in _measured(places).values()]
 
 
 def _measured(places: Standing) -> dict[str, Numbers]:

@@ -27,7 +27,7 @@ from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
 from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
 from dxbeam.analysis.exposure import survival
 from dxbeam.analysis.exposure.attack import Attack
-from dxbeam.analysis.exposure.linking import linked
+from dxbeam.analysis.exposure.linking import LEAST_DOCUMENTS, linked
 from dxbeam.analysis.exposure.survival import RARE
 from dxbeam.analysis.theory.intervals import TextSums
 from dxbeam.language.handle import LanguageModelHandle
@@ -37,8 +37,6 @@ from dxbeam.text.tokenization import split
 
 _ORIGINALS = -1
 """What candidates are, where they are not a release with its number."""
-
-LEAST_DOCUMENTS = 2
 
 
 class _Paired(NamedTuple):
