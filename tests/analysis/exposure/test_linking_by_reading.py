@@ -89,6 +89,24 @@ def test_it_is_right_as_often_as_its_posterior_says(vocabulary: Vocabulary, prio
     assert right > by_words + 4 * spread, "who only compares words does not know the mechanism"
 
 
+def test_half_the_noise_moves_the_likeliest(vocabulary: Vocabulary, prior: Prior) -> None:
+    """Intervals that do not meet, of 200 texts with 6 words; by far, so no other seed would fail."""
+    texts = _texts(200, 6, seed=8)
+    channel = known_channel(SanText(EPSILON), prior, NeighborSearch(vocabulary))
+    gaps = [FeatureMaker([GAPS], None, ()).features("a", ["a"])] * 200
+    sound, broken = (
+        next(
+            linked_by_reading(
+                texts, _released(_matrix(vocabulary, epsilon), texts, 9), [], (gaps, gaps), channel
+            )
+        )
+        for epsilon in (EPSILON, 2 * EPSILON)
+    )
+    assert sound.measure == broken.measure == "right one first"
+    assert sound.low > 1 / 200
+    assert sound.high < broken.low
+
+
 def test_uniform_output_tells_nothing(vocabulary: Vocabulary, prior: Prior) -> None:
     """One in 40 is right by chance, of 400; fails once in 10^4 seeds (ten right are expected)."""
     channel = known_channel(SanText(EPSILON), prior, NeighborSearch(vocabulary))
