@@ -154,14 +154,14 @@ class Bench:
                 parameters["attackers"] = "learned"
             if decoded:
                 parameters["language_model"] = flags.language_model
-            before = _seconds()
+            before = children_seconds()
             command_line = [f"--{name}={value}" for name, value in parameters.items()]
             subprocess.run(
                 [sys.executable, "-m", "dxbeam", "frontier", *command_line],
                 check=True,
                 capture_output=True,
             )
-            spent = _seconds() - before
+            spent = children_seconds() - before
             written = pq.read_table(Path(output) / "attackers.parquet").to_pylist()
         shared = {
             **self.key(setting),
@@ -193,7 +193,8 @@ def by_attacker(written: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     yield from joined.values()
 
 
-def _seconds() -> float:
+def children_seconds() -> float:
+    """Processor seconds of all processes that were started, and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -40,6 +40,8 @@ MASKED = {1: "language model, 1 guess"} | {
 READERS = {"nearest": "", "rank_c": ", `--rank_c 0.02`", "context": ", `--decode context`"}
 
 _MR, _BROWN = "mr_sentence_polarity", "brown"
+_DOCUMENTS = {_MR: 300, _BROWN: 30}
+"""How many are attacked, but for the table of more documents."""
 
 
 class MatrixTable(NamedTuple):
@@ -75,6 +77,7 @@ class Setting(NamedTuple):
       epsilon: of the mechanism.
       reader: a key of ``READERS``.
       seed: of documents and noise.
+      documents: how many were attacked.
     """
 
     private: str
@@ -82,11 +85,17 @@ class Setting(NamedTuple):
     epsilon: float
     reader: str
     seed: int
+    documents: int
 
     @property
     def text(self) -> str:
         """As a table has it."""
         return f"{self.mechanism}{READERS[self.reader]}"
+
+    @property
+    def more(self) -> bool:
+        """Whether more documents were attacked than elsewhere."""
+        return self.documents > _DOCUMENTS[self.private]
 
 
 Settings = dict[Setting, dict[tuple[str, str], Row]]
@@ -103,6 +112,7 @@ def settings(path: Path = ROWS) -> Settings:
         by_setting,
         key=lambda each: (
             each.private, each.mechanism, each.epsilon, readers.index(each.reader), each.seed,
+            each.documents,
         ),
     )  # fmt: skip
     return {setting: by_setting[setting] for setting in order}
@@ -116,7 +126,7 @@ def matrix(name: str) -> Drawn:
     first = {
         setting: rows
         for setting, rows in settings().items()
-        if setting.private == table.private and setting.seed == 0
+        if setting.private == table.private and setting.seed == 0 and not setting.more
     }
     if table.words is None:
         noisy = [("all", each) for each in NOISY] + [("rare", each) for each in NOISY]
@@ -171,8 +181,9 @@ def _seeds() -> Drawn:
     """Settings that were run with several seeds: the share that each gives."""
     runs: dict[tuple[Any, ...], list[dict[tuple[str, str], Row]]] = {}
     for setting, rows in settings().items():
-        key = (setting.private, setting.text, f"{setting.epsilon:g}")
-        runs.setdefault(key, []).append(rows)
+        if not setting.more:
+            key = (setting.private, setting.text, f"{setting.epsilon:g}")
+            runs.setdefault(key, []).append(rows)
     used, cells = list[Row](), list[list[str]]()
     noisy = {f"{name}, noisy vectors": NOISY[name] for name in ("context", "learned")}
     left_out = ("word by word", "pretrained")
@@ -190,6 +201,18 @@ def _seeds() -> Drawn:
     return ["corpus", "released", "ε", "words", *columns], cells, used
 
 
+def _more() -> Drawn:
+    """What attackers of released words get of more documents."""
+    used, cells = list[Row](), list[list[str]]()
+    columns = {name: one for name, one in RELEASED.items() if name != "pretrained"}
+    for setting, rows in settings().items():
+        for words in ("all", "rare") if setting.more else ():
+            names = (_CORPORA[setting.private], setting.text, f"{setting.epsilon:g}", words)
+            cells.append([*names, *(_cell(rows.get(one), words) for one in columns.values())])
+            used += rows.values()
+    return ["corpus", "released", "ε", "words", *columns], cells, used
+
+
 _CORPORA = {_MR: "MR", _BROWN: "Brown"}
 
 
@@ -200,12 +223,12 @@ def _share(row: Row | None, words: str) -> str:
 def _times() -> Drawn:
     """Processor time of runs of the command."""
     kinds: dict[tuple[str, str], dict[tuple[Any, ...], float]] = {}
-    used = [row for rows in settings().values() for row in rows.values()]
+    used = [row for one, rows in settings().items() if not one.more for row in rows.values()]
     for row in used:
         how = READERS["context"] if row["reader"] == "context" else ""
-        how += ", with a pretrained model" if row.get("attacker_model") else ""
         if row["setting"].endswith("+rank_c"):
             how = ", without and with `--rank_c 0.02`"
+        how += ", with a pretrained model" if row.get("attacker_model") else ""
         run = (row["setting"], row["seed"])
         kind = kinds.setdefault((_CORPORA[row["private"]], row["mechanism"] + how), {})
         kind[run] = row["processor_seconds"] / 60
@@ -220,5 +243,10 @@ def _minutes(values: Iterable[float]) -> str:
     return f"{median(every):.1f} ({every[0]:.1f}–{every[-1]:.1f})"
 
 
-OTHERS = {"matrix-guessed": _guessed, "matrix-seeds": _seeds, "matrix-times": _times}
+OTHERS = {
+    "matrix-guessed": _guessed,
+    "matrix-seeds": _seeds,
+    "matrix-more": _more,
+    "matrix-times": _times,
+}
 """Tables of both corpora."""

@@ -90,7 +90,7 @@ def test_it_is_right_as_often_as_its_posterior_says(vocabulary: Vocabulary, prio
 
 
 def test_half_the_noise_moves_the_likeliest(vocabulary: Vocabulary, prior: Prior) -> None:
-    """Intervals that do not meet, of 200 texts with 6 words; by far, so no other seed would fail."""
+    """Intervals that do not meet, of 200 texts; by far, so no other seed would fail."""
     texts = _texts(200, 6, seed=8)
     channel = known_channel(SanText(EPSILON), prior, NeighborSearch(vocabulary))
     gaps = [FeatureMaker([GAPS], None, ()).features("a", ["a"])] * 200
