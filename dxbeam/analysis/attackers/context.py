@@ -49,6 +49,10 @@ class Candidates(NamedTuple):
     posterior: Floats
     priors: Floats
 
+    def of(self, places: slice) -> Candidates:
+        """Those of some places."""
+        return Candidates(self.ids[places], self.posterior[places], self.priors[places])
+
 
 def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
     """The most probable words given each released word only, and this word itself.
@@ -119,9 +123,8 @@ def read_texts(candidates: Candidates, texts: Sequence[Ids], pairs: WordPairs) -
     """
     guesses, start = [], 0
     for text in texts:
-        part = slice(start, start + len(text))
-        ids, posterior, priors = candidates
-        guesses.append(read_each(Candidates(ids[part], posterior[part], priors[part]), pairs))
+        places = slice(start, start + len(text))
+        guesses.append(read_each(candidates.of(places), pairs))
         start += len(text)
     return guesses
 

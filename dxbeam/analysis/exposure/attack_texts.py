@@ -15,10 +15,10 @@ import numpy as np
 from apache_beam import pvalue
 
 from dxbeam.analysis.attackers.context import candidates_for, read_texts
-from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, Opener
 from dxbeam.analysis.attackers.models.endpoint import guessed_values
 from dxbeam.analysis.attackers.models.learned import pieces
+from dxbeam.analysis.attackers.models.pairs import estimated_from
 from dxbeam.analysis.attackers.models.released_texts import Column, Public, guess_released
 from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.attackers.word_pairs import WordPairs
@@ -215,10 +215,8 @@ class _Attack(WithVocabulary):
         rehearsed = release_pieces(
             settings, pieces(public.texts, self._asked.public_words), search, self._model, seed
         )
-        channel = channel_of(settings, prior, search)
-        if channel is None:
-            originals = np.concatenate(rehearsed.originals)
-            channel = estimated_channel(originals, rehearsed.released, prior, search)
+        formula = channel_of(settings, prior, search)
+        channel = formula or estimated_from(rehearsed, prior, search)
         seen, sizes = np.concatenate(released), [len(text) for text in texts]
         candidates = candidates_for(channel, seen)
         word_by_word = np.split(candidates.ids[:, 0], np.cumsum(sizes)[:-1])
@@ -228,7 +226,7 @@ class _Attack(WithVocabulary):
             Column("context", texts, read_texts(candidates, texts, public.following)),
         ]
         attackers = self._opener.attackers(search.vocabulary, prior)
-        guesses = guess_released(seen, sizes, rehearsed, channel, public, attackers, search)
+        guesses = guess_released(seen, sizes, rehearsed, formula, public, attackers, search)
         chances = blind(texts, prior)
         classes = [document.classes for document in documents]
         columns += guesses.columns(texts)

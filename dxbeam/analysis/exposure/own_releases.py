@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from dxbeam.analysis.attackers.channel import Channel, is_known, known_channel
-from dxbeam.analysis.attackers.models.released_texts import Pairs
+from dxbeam.analysis.attackers.models.pairs import Pairs
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS, ranks_needed, resampled_channel
 from dxbeam.errors import ConfigurationError

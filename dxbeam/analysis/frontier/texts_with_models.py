@@ -15,11 +15,11 @@ from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import Candidates, share_right
 from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.models.learned import pieces
+from dxbeam.analysis.attackers.models.pairs import Pairs
 from dxbeam.analysis.attackers.models.released_texts import (
     Attackers,
     Column,
     Guesses,
-    Pairs,
     Public,
     guess_released,
     guess_with_model,
@@ -102,10 +102,11 @@ def noisy_guesses(
         return candidates_from_vectors(mechanism, vectors, public.prior, search)
 
     learned = model = None
+    own = candidates(rehearsed.seen)
     if attackers.learned:
-        learned = learn_from(rehearsed, candidates, public, search).guesses(noisy, sizes)
+        learned = learn_from(rehearsed, own, candidates, public, search).guesses(noisy, sizes)
     if attackers.model is not None:
-        model = guess_with_model(noisy, sizes, rehearsed, candidates, public, attackers.model)
+        model = guess_with_model(noisy, sizes, rehearsed, own, candidates, public, attackers.model)
     return Guesses(learned, model)
 
 

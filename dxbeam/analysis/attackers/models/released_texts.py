@@ -13,7 +13,6 @@ import numpy as np
 
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import Candidates, candidates_for
-from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.models.endpoint import EXAMPLES, Asking, reconstructed
 from dxbeam.analysis.attackers.models.learned import (
     TRAINING_WORDS,
@@ -21,6 +20,7 @@ from dxbeam.analysis.attackers.models.learned import (
     learn,
     read_with_context,
 )
+from dxbeam.analysis.attackers.models.pairs import Pairs, candidates_of_pairs, estimated_from
 from dxbeam.analysis.attackers.models.with_model import (
     GUESSES,
     PUBLIC_WORDS,
@@ -28,6 +28,7 @@ from dxbeam.analysis.attackers.models.with_model import (
     best_weight,
     by_masks,
     judged,
+    right_of,
 )
 from dxbeam.analysis.attackers.models.word_model import WordModel
 from dxbeam.analysis.attackers.prior import Prior
@@ -69,30 +70,6 @@ class Attackers(NamedTuple):
     model: WordModel | None = None
     asking: Asking | None = None
     public_words: int = TRAINING_WORDS
-
-
-class Pairs(NamedTuple):
-    """Public text that an attacker has released itself.
-
-    Attributes:
-      originals: texts, int64 arrays of ids, none empty.
-      seen: int64 [T], what was released for their words, one text after the other, or
-        float64 [T, n], their noisy vectors.
-    """
-
-    originals: Sequence[Ids]
-    seen: Ids | Floats
-
-    @property
-    def released(self) -> Ids:
-        """What is seen, where it is released words."""
-        return np.asarray(self.seen, np.int64)
-
-    def first(self, words: int) -> Pairs:
-        """The first texts that together hold this many words."""
-        ends = np.cumsum([len(text) for text in self.originals])
-        count = min(len(ends), int(np.searchsorted(ends, words)) + 1)
-        return Pairs(self.originals[:count], self.seen[: ends[count - 1]])
 
 
 class Column(NamedTuple):
@@ -166,18 +143,17 @@ def guess_released(
     Raises:
       ConfigurationError: PyTorch is not installed, and a network is to be trained.
     """
-    if channel is None:
-        originals, outputs = (
-            np.concatenate(rehearsed.originals),
-            np.asarray(rehearsed.seen, np.int64),
-        )
-        channel = estimated_channel(originals, outputs, public.prior, search)
     learned = model = masked = None
+    if attackers.learned or attackers.model is not None:
+        own = candidates_of_pairs(rehearsed, channel, public.prior, search)
+        candidates = _of_released(channel or estimated_from(rehearsed, public.prior, search))
     if attackers.learned:
-        learned = learn_released(rehearsed, channel, public, search).guesses(released, sizes)
+        trained = learn_from(rehearsed, own, candidates, public, search)
+        learned = trained.guesses(released, sizes)
     if attackers.model is not None:
-        seen = _of_released(channel)
-        model = guess_with_model(released, sizes, rehearsed, seen, public, attackers.model)
+        model = guess_with_model(
+            released, sizes, rehearsed, own, candidates, public, attackers.model
+        )
         masked = by_masks(np.split(released, np.cumsum(sizes)[:-1]), attackers.model)
     asked = None
     if attackers.asking is not None:
@@ -189,24 +165,34 @@ def guess_with_model(
     seen: Ids | Floats,
     sizes: Sequence[int],
     rehearsed: Pairs,
+    own: Candidates,
     candidates: MakeCandidates,
     public: Public,
     model: WordModel,
 ) -> list[Ids]:
     """What the attacker with a language model guesses, of released words or of noisy vectors.
 
+    Where believing the release gets more of its own pairs, it believes.
+
     Args:
       seen: of the texts, one after the other.
       sizes: how many words each text has.
       rehearsed: what the attacker has released itself, on whose first words the weight is chosen.
+      own: candidates of these pairs.
       candidates: makes candidates of what is seen.
       public: what it knows.
       model: that a user brings.
     """
-    tried = rehearsed.first(PUBLIC_WORDS)
-    public_sizes = [len(text) for text in tried.originals]
-    rehearsal = judged(candidates(tried.seen), public_sizes, public.following, model)
+    tried, _ = rehearsed.divided(PUBLIC_WORDS)
+    first = own.of(slice(len(tried.seen)))
+    tried_sizes = [len(text) for text in tried.originals]
+    rehearsal = judged(first, tried_sizes, public.following, model)
     weight = best_weight(tried.originals, rehearsal)
+    believed = _words(tried.seen)
+    if believed is not None and right_of(
+        tried.originals, np.split(believed, np.cumsum(tried_sizes)[:-1])
+    ) > right_of(tried.originals, rehearsal.guesses(weight)):
+        return np.split(np.asarray(seen, np.int64), np.cumsum(sizes)[:-1])
     return judged(candidates(seen), sizes, public.following, model).guesses(weight)
 
 
@@ -250,13 +236,6 @@ class Trained(NamedTuple):
         return self.model.guesses(read)
 
 
-def learn_released(
-    rehearsed: Pairs, channel: Channel, public: Public, search: NeighborSearch
-) -> Trained:
-    """Learns from what was released of public text; arguments as ``guess_released``."""
-    return learn_from(rehearsed, _of_released(channel), public, search)
-
-
 def _of_released(channel: Channel) -> MakeCandidates:
     def candidates(seen: Ids | Floats) -> Candidates:
         return candidates_for(channel, np.asarray(seen, np.int64))
@@ -265,19 +244,24 @@ def _of_released(channel: Channel) -> MakeCandidates:
 
 
 def learn_from(
-    rehearsed: Pairs, candidates: MakeCandidates, public: Public, search: NeighborSearch
+    rehearsed: Pairs,
+    own: Candidates,
+    candidates: MakeCandidates,
+    public: Public,
+    search: NeighborSearch,
 ) -> Trained:
     """Learns from what was seen of public text.
 
     Args:
       rehearsed: public text, and what was seen of it.
+      own: candidates of these pairs.
       candidates: makes candidates of what is seen.
       public: what the attacker knows.
       search: the vocabulary.
     """
     originals, seen = rehearsed
     sizes = [len(text) for text in originals]
-    read = read_with_context(candidates(seen), sizes, public.following, _words(seen))
+    read = read_with_context(own, sizes, public.following, _words(seen))
     model = learn(originals, read, search.vocabulary.vectors, SEED)
     return Trained(candidates, public.following, model)
 

@@ -100,12 +100,12 @@ def best_weight(originals: Sequence[Ids], public: Judged) -> Weight:
       originals: texts, int64 arrays of ids.
       public: their releases.
     """
+    return max(WEIGHTS, key=lambda weight: right_of(originals, public.guesses(weight)))
 
-    def right(weight: Weight) -> int:
-        guesses = public.guesses(weight)
-        return sum(int((a == b).sum()) for a, b in zip(guesses, originals, strict=True))
 
-    return max(WEIGHTS, key=right)
+def right_of(originals: Sequence[Ids], guesses: Sequence[Ids]) -> int:
+    """How many words of texts are guessed."""
+    return sum(int((a == b).sum()) for a, b in zip(guesses, originals, strict=True))
 
 
 def by_masks(released: Sequence[Ids], model: WordModel) -> list[Ids]:

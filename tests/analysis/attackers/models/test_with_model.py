@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxbeam.analysis.attackers.context import read_texts
+from dxbeam.analysis.attackers.context import candidates_for, read_texts
 from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.make_channel import make_channel
+from dxbeam.analysis.attackers.models.pairs import Pairs, candidates_of_pairs, estimated_from
 from dxbeam.analysis.attackers.models.released_texts import (
     Attackers,
-    Pairs,
     Public,
     guess_released,
 )
@@ -135,16 +135,12 @@ def test_of_noisy_vectors_it_gets_more_too(search: NeighborSearch) -> None:
 
 
 def _candidates_only(channel: object, released: Ids, texts: list[Ids]) -> list[Ids]:
-    from dxbeam.analysis.attackers.context import candidates_for
-
     return read_texts(candidates_for(channel, released), texts, _nothing_known())  # type: ignore[arg-type]
 
 
 def test_what_an_attacker_is_worth_is_posterior_times_model_over_prior(
     search: NeighborSearch,
 ) -> None:
-    from dxbeam.analysis.attackers.context import candidates_for
-
     mechanism, public = _setting(search)
     [text] = _texts(1, 5)
     released = _released([text], mechanism, search, 6)
@@ -159,8 +155,6 @@ def test_what_an_attacker_is_worth_is_posterior_times_model_over_prior(
 
 
 def test_the_weight_is_chosen_on_public_text(search: NeighborSearch) -> None:
-    from dxbeam.analysis.attackers.context import candidates_for
-
     mechanism, public = _setting(search)
     own = _texts(100, 7)
     released = _released(own, mechanism, search, 8)
@@ -194,5 +188,34 @@ def test_a_setting_without_a_formula_is_known_from_pairs(search: NeighborSearch)
     ]  # fmt: skip
     assert found.model is not None
     assert sum(_right(found.model, texts)) > 24
-    assert len(pairs.first(50).originals) == 5
-    assert len(pairs.first(10**6).originals) == 100
+    assert [len(part.originals) for part in pairs.divided(50)] == [5, 95]
+    assert [len(part.originals) for part in pairs.divided(10**6)] == [100, 0]
+
+
+def test_each_half_of_the_pairs_is_read_by_what_the_other_says(search: NeighborSearch) -> None:
+    mechanism, public = _setting(search, 1.0)
+    own = _texts(40, 20)
+    pairs = Pairs(own, _released(own, mechanism, search, 21))
+    read = candidates_of_pairs(pairs, None, public.prior, search)
+    words = 20 * 12
+    halves = Pairs(own[:20], pairs.released[:words]), Pairs(own[20:], pairs.released[words:])
+    for half, other, places in zip(
+        halves, halves[::-1], (slice(words), slice(words, None)), strict=True
+    ):
+        unseen = candidates_for(estimated_from(other, public.prior, search), half.released)
+        assert (read.of(places).ids == unseen.ids).all()
+        assert (read.of(places).posterior == unseen.posterior).all()
+
+
+def test_where_the_release_is_worth_more_it_is_believed(search: NeighborSearch) -> None:
+    """Few pairs, and words that stay: what the pairs say of the mechanism is worth less."""
+    _, public = _setting(search)
+    own, texts = _texts(6, 22), _texts(50, 23)
+    stays = np.random.default_rng(24).random(50 * 12) < 0.9
+    released = np.where(stays, np.concatenate(texts), _next(np.concatenate(texts)))
+    pairs = Pairs(own, np.concatenate(own))
+    found = guess_released(
+        released, [12] * 50, pairs, None, public, Attackers(model=_Wrong()), search
+    )
+    assert found.model is not None
+    assert (np.concatenate(found.model) == released).all()
