@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.corpora import encoded, perplexity
+from dxbeam.analysis.corpora import described, perplexity
 from dxbeam.analysis.evaluate import job
 from dxbeam.errors import DxbeamError
 from tests.support import releases
@@ -83,7 +83,7 @@ def test_an_encoder_tells_likeness_mauve_and_finds_documents_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(job, "check_encoder", lambda path: None)
-    monkeypatch.setattr(encoded, "open_encoder", lambda path: _Counting())
+    monkeypatch.setattr(described, "open_encoder", lambda path: _Counting())
     flags = ["--encoder=m", "--reidentify=30"]
     rows = releases.rows(corpus, release, tmp_path / "out", *flags)
     of = {row["metric"]: row for row in rows}
