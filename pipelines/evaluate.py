@@ -15,7 +15,7 @@ and attackers.parquet: which names and numbers stayed.
     --context_documents N attackers with a model read this many documents and know --public_input:
                           --attackers learned, --attacker_model DIR, --attacker_endpoint URL
     --word_statistics     whether words, pairs and topics are as frequent as in the originals
-    --encoder DIR         how alike texts are by a sentence encoder, and MAUVE
+    --encoder DIR         how alike texts are by a sentence encoder, MAUVE, and classifiers by it
     --canaries 200        how exposed secrets are that 1 to 10 documents hold
     --group_by label      all scores for each value of this field, too
     --language_model DIR  rare words apart, and perplexity under this public model

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.corpora import encoded, perplexity
+from dxbeam.analysis.corpora import described, perplexity
 from dxbeam.analysis.evaluate import job
 from dxbeam.errors import DxbeamError
-from tests.support import releases
+from tests.support import releases, tiny
 from tests.support.releases import DOCUMENTS, SECRET
 
 
@@ -70,27 +70,66 @@ def test_a_learning_curve_needs_a_task(corpus: Path, release: Path, tmp_path: Pa
 class _Counting:
     """An encoder of texts by how often they have each letter and digit."""
 
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
     def encode(self, texts: Any) -> Any:
+        self.texts += texts
         every = "abcdefghijklmnopqrstuvwxyz0123456789"
         return np.array([[text.lower().count(c) for c in every] for text in texts], np.float32)
 
 
-def test_an_encoder_tells_likeness_mauve_and_finds_documents_again(
+class _Constant:
+    """An encoder to which all texts are alike."""
+
+    def encode(self, texts: Any) -> Any:
+        return np.full((len(texts), 3), 0.7, np.float32)
+
+
+def _bring(monkeypatch: pytest.MonkeyPatch, encoder: Any) -> None:
+    monkeypatch.setattr(job, "check_encoder", lambda path: None)
+    monkeypatch.setattr(described, "open_encoder", lambda path: encoder)
+
+
+TRIALS = {
+    "task_accuracy": [("original", "original"), ("released", "original")],
+    "attack_author_accuracy": [
+        ("original", "original"),
+        ("original", "released"),
+        ("released", "released"),
+    ],
+}
+
+
+def test_an_encoder_tells_likeness_mauve_and_classes_and_finds_documents_again(
     uri: str,
     corpus: Path,
     release: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(job, "check_encoder", lambda path: None)
-    monkeypatch.setattr(encoded, "open_encoder", lambda path: _Counting())
-    flags = ["--encoder=m", "--reidentify=30"]
+    encoder = _Counting()
+    _bring(monkeypatch, encoder)
+    flags = ["--encoder=m", "--reidentify=30", "--task=label", "--attack=author"]
     rows = releases.rows(corpus, release, tmp_path / "out", *flags)
     of = {row["metric"]: row for row in rows}
     own, strangers = of["encoder_similarity"], of["encoder_similarity_strangers"]
     assert own["n"] == strangers["n"] == of["mauve"]["n"] == DOCUMENTS
     assert own["low"] > strangers["value"]
     assert 0 <= of["mauve"]["low"] <= of["mauve"]["value"] <= 1
+    for metric, trials in TRIALS.items():
+        scores = [row for row in rows if row["metric"] == metric]
+        (chance,) = (row["value"] for row in scores if row["model"] == "majority class")
+        for model in ("sentence encoder", "TF-IDF of words"):
+            values = {
+                (row["trained_on"], row["tested_on"]): row["value"]
+                for row in scores
+                if row["model"] == model
+            }
+            assert sorted(values) == trials
+            assert values["original", "original"] > chance
+    assert len(encoder.texts) == 2 * DOCUMENTS, "each document once, and its release"
+    assert len(set(encoder.texts)) == 2 * DOCUMENTS
     attacks = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
     first, gaps = (
         next(
@@ -105,7 +144,33 @@ def test_an_encoder_tells_likeness_mauve_and_finds_documents_again(
     assert first["success"] > first["chance"] == pytest.approx(gaps["success"])
     page = (tmp_path / "out" / "report.html").read_text()
     assert "MAUVE of the release" in page
+    assert ">sentence encoder<" in page
     assert SECRET not in page
+
+
+def test_an_encoder_to_which_texts_are_alike_teaches_nothing(
+    corpus: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three documents of four are of one class, so it is the commonest of every four parts."""
+    _bring(monkeypatch, _Constant())
+    records = [json.loads(line) for line in corpus.read_text().splitlines()]
+    for number, record in enumerate(records):
+        record["label"] = "calm" if number % 4 else "loud"
+    labelled = tiny.write_jsonl(tmp_path / "labelled.jsonl", records)
+    flags = ["--encoder=m", "--task=label", "--attack=label", "--learning_curve"]
+    rows = releases.rows(labelled, release, tmp_path / "out", *flags)
+    for metric, trials in (("task_accuracy", 2), ("attack_label_accuracy", 3)):
+        scores = [row for row in rows if row["metric"] == metric]
+        (chance,) = (row for row in scores if row["model"] == "majority class")
+        encoded = [row for row in scores if row["model"] == "sentence encoder"]
+        points = [row for row in encoded if row["training_documents"]]
+        assert (len(encoded) - len(points), bool(points)) == (trials, metric == "task_accuracy")
+        for row in encoded:
+            assert [row[end] for end in ("value", "low", "high")] == pytest.approx(
+                [chance[end] for end in ("value", "low", "high")]
+            )
+    areas = [row for row in rows if row["metric"].endswith("_auc")]
+    assert {row["value"] for row in areas if row["model"] == "sentence encoder"} == {0.5}
 
 
 class _Lengths:

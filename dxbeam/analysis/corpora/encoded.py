@@ -1,7 +1,7 @@
 """What a sentence encoder tells of releases, as a Beam transform.
 
-Every worker encodes the documents that it has. One worker then holds two vectors a document, and
-of documents that are to be found again what stands between their words.
+Documents come encoded. One worker then holds two vectors a document, and of documents that are to
+be found again what stands between their words.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
-from apache_beam.utils.shared import Shared
 from threadpoolctl import threadpool_limits
 
-from dxbeam.analysis.corpora.encoder import open_encoder
 from dxbeam.analysis.corpora.mauve import mauve
 from dxbeam.analysis.corpora.texts import weights_of
 from dxbeam.analysis.evaluate.document_scores import STUDENT, Score
-from dxbeam.analysis.evaluate.text_features import ENCODED, GAPS, FeatureMaker, Features
-from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
+from dxbeam.analysis.evaluate.text_features import ENCODED, GAPS, Described, Features
 from dxbeam.analysis.exposure.linking import ATTACKERS, linked
 from dxbeam.analysis.theory.intervals import independent_mean_interval
 from dxbeam.space.search.distance_rows import Singles
@@ -45,49 +42,39 @@ class EncodedPair(NamedTuple):
 
 
 class CompareEncoded(beam.PTransform):
-    """Compares texts by an encoder: PCollection[DocumentVersions] -> two PCollections by tag.
+    """Compares texts by an encoder: PCollection[Described] -> two PCollections by tag.
 
     The main one is of tuple[int, Score], the one of ``ATTACKS`` of tuple[int, Attack], each with
     the number of the release.
 
     Args:
-      encoder: the directory.
       reidentify: how many documents are to be found again; 0 for none.
     """
 
-    def __init__(self, encoder: str, reidentify: int):
+    def __init__(self, reidentify: int):
         super().__init__()
-        self._encode, self._reidentify = _Encode(encoder), reidentify
+        self._reidentify = reidentify
 
     def expand(self, documents: pvalue.PCollection) -> Any:
-        """Encodes everywhere, and compares each release on one worker."""
+        """Compares each release on one worker."""
         return (
             documents
-            | "Encode" >> beam.ParDo(self._encode)
+            | "Pairs" >> beam.FlatMap(_pairs)
             | "EachRelease" >> beam.GroupByKey()
             | "Compare"
             >> beam.FlatMap(_compared, self._reidentify).with_outputs(ATTACKS, main="scores")
         )
 
 
-class _Encode(beam.DoFn):
-    def __init__(self, encoder: str):
-        self._path, self._shared = encoder, Shared()
+def _pairs(document: Described) -> Iterator[tuple[int, EncodedPair]]:
+    order, _, original, released = document
+    before = _seen_by_encoder(original)
+    for number, features in released.items():
+        yield number, EncodedPair(order, before, _seen_by_encoder(features))
 
-    def setup(self) -> None:
-        self._encoder = self._shared.acquire(lambda: open_encoder(self._path), tag=self._path)
-        self._gaps = FeatureMaker([GAPS], None, ())
 
-    def process(self, document: DocumentVersions) -> Iterator[tuple[int, EncodedPair]]:
-        versions = [(document.original, document.words)]
-        versions += [(released.text, released.words) for released in document.released.values()]
-        vectors = self._encoder.encode([text for text, _ in versions])
-        original, *others = (
-            {ENCODED: vector, **self._gaps.features(text, words)}
-            for vector, (text, words) in zip(vectors, versions, strict=True)
-        )
-        for number, released in zip(document.released, others, strict=True):
-            yield number, EncodedPair(hash_of(document.id), original, released)
+def _seen_by_encoder(features: Features) -> Features:
+    return {kind: features[kind] for kind in (ENCODED, GAPS)}
 
 
 def _compared(numbered: tuple[int, Iterable[EncodedPair]], reidentify: int) -> Iterator[Any]:

@@ -8,7 +8,6 @@ others: the first of them in the order of their hashes, so that a larger part ho
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,9 @@ from dxbeam.analysis.evaluate.classification import (
     Example,
     Trained,
     document_weights,
+    train_on,
 )
-from dxbeam.analysis.evaluate.cross_validation import PARTS, predict, train
+from dxbeam.analysis.evaluate.cross_validation import PARTS, predict
 
 FRACTIONS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 """Of the documents that are learnt from; all of them are what ``classify`` learns from."""
@@ -54,8 +54,7 @@ def learning_curve(
         some = [examples[i] for i in inside.tolist()]
         for kind in question.models:
             for trained_on in dict.fromkeys(side for side, _ in question.trials):
-                features: list[Any] = [each.texts[trained_on][kind] for each in some]
-                models = train(features, truth[inside], parts[inside])
+                models = train_on(some, trained_on, kind, truth[inside], parts[inside])
                 for tested_on in (tested for side, tested in question.trials if side == trained_on):
                     tested = [each.texts[tested_on][kind] for each in examples]
                     said = predict(models, tested, parts).classes

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dxbeam.analysis.evaluate.class_scores import accuracy, auc, macro_f1
 from dxbeam.analysis.evaluate.cross_validation import PARTS, Model, Predictions, predict, train
 from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP
-from dxbeam.analysis.evaluate.text_features import Features
+from dxbeam.analysis.evaluate.text_features import ENCODED, Features
 from dxbeam.analysis.theory.bootstrap import REPLICATES, replicate_weights
 from dxbeam.errors import CorpusError
 
@@ -54,7 +54,7 @@ class Classification(NamedTuple):
       name: what metrics begin with, such as "task".
       flag: the parameter that names the field.
       field: the field that holds the class.
-      models: kinds of features, of ``text_features.KINDS``, each for a separate model.
+      models: kinds of features, as ``text_features`` names them, each for a separate model.
       trials: pairs of what is trained on and what is tested on.
     """
 
@@ -137,9 +137,7 @@ def train_on_originals(examples: Sequence[Example], question: Classification) ->
     examples = sorted(examples, key=lambda example: example.order)
     trained = _divided(examples, question)
     truth, parts = _truth_and_parts(examples, trained)
-    models = {
-        kind: train(_features(examples, ORIGINAL, kind), truth, parts) for kind in question.models
-    }
+    models = {kind: train_on(examples, ORIGINAL, kind, truth, parts) for kind in question.models}
     return trained._replace(models=models)
 
 
@@ -154,6 +152,21 @@ def _truth_and_parts(examples: Sequence[Example], trained: Trained) -> tuple[Ids
     numbers = {label: number for number, label in enumerate(trained.labels)}
     truth = np.array([numbers[example.label] for example in examples])
     return truth, np.array([trained.parts[example.order] for example in examples])
+
+
+def train_on(
+    examples: Sequence[Example], side: str, kind: str, truth: Ids, parts: Ids
+) -> list[Model]:
+    """A model for each part, trained on the others.
+
+    Args:
+      examples: n of them, with the features.
+      side: ORIGINAL or RELEASED.
+      kind: of features.
+      truth: int64 [n], the classes.
+      parts: int64 [n].
+    """
+    return train(_features(examples, side, kind), truth, parts, scaled=kind == ENCODED)
 
 
 def _features(examples: Sequence[Example], side: str, kind: str) -> list[Any]:
@@ -207,7 +220,7 @@ def classify(
         for trained_on in dict.fromkeys(side for side, _ in question.trials):
             models = trained.models.get(kind) if trained_on == ORIGINAL else None
             if models is None:
-                models = train(_features(examples, trained_on, kind), truth, parts)
+                models = train_on(examples, trained_on, kind, truth, parts)
             for tested_on in (tested for side, tested in question.trials if side == trained_on):
                 tested = _features(examples, tested_on, kind)
                 add_row(predict(models, tested, parts), kind, trained_on, tested_on)

@@ -30,19 +30,21 @@ class Predictions(NamedTuple):
     scores: Numbers
 
 
-def train(features: Sequence[Any], truth: Ids, parts: Ids) -> list[Model]:
+def train(features: Sequence[Any], truth: Ids, parts: Ids, *, scaled: bool = False) -> list[Model]:
     """A model for each part, trained on the others.
 
     Args:
       features: of one kind, a text each.
       truth: int64 [n], the classes.
       parts: int64 [n].
+      scaled: of vectors, whether their scale means nothing; as ``Model``.
     """
     models = []
     with threadpool_limits(1):  # more would wait for one another, and for other workers
         for part in range(PARTS):
             inside = np.flatnonzero(parts != part)
-            models.append(Model([features[i] for i in inside.tolist()], truth[inside]))
+            some = [features[i] for i in inside.tolist()]
+            models.append(Model(some, truth[inside], scaled=scaled))
     return models
 
 
@@ -66,9 +68,16 @@ def predict(models: Sequence[Model], features: Sequence[Any], parts: Ids) -> Pre
 
 
 class Model:
-    """Logistic regression, of TF-IDF weights where features are counts."""
+    """Logistic regression, of TF-IDF weights where features are counts.
 
-    def __init__(self, features: Sequence[Any], truth: Ids):
+    Args:
+      features: of one kind, a text each.
+      truth: int64 [n], the classes.
+      scaled: whether vectors are moved and scaled, by what is trained on, to a mean of 0 and a mean
+        squared length of 1. Encoders differ in scale, and the penalty of weights depends on it.
+    """
+
+    def __init__(self, features: Sequence[Any], truth: Ids, *, scaled: bool = False):
         self._only = int(truth[0]) if len(set(truth.tolist())) == 1 else None
         blocks = count_matrices(features)
         self._used = [np.union1d(0, np.flatnonzero(block.getnnz(axis=0))) for block in blocks]
@@ -76,13 +85,18 @@ class Model:
             TfidfTransformer(sublinear_tf=True).fit(block[:, used])
             for block, used in zip(blocks, self._used, strict=True)
         ]
+        self._mean, self._length = 0.0, 1.0
+        if scaled:
+            vectors = np.stack(features).astype(np.float64)
+            self._mean = vectors.mean(axis=0)
+            self._length = np.sqrt(np.square(vectors - self._mean).sum(axis=1).mean()) or 1.0
         if self._only is None:
             self._regression = LogisticRegression(C=10.0, max_iter=500)
             self._regression.fit(self._matrix(features), truth)
 
     def _matrix(self, features: Sequence[Any]) -> Any:
         if not self._tfidf:
-            return np.stack(features)
+            return (np.stack(features) - self._mean) / self._length
         blocks = zip(self._tfidf, count_matrices(features), self._used, strict=True)
         return hstack([tfidf.transform(block[:, used]) for tfidf, block, used in blocks]).tocsr()
 

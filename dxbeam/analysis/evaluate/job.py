@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -21,7 +21,7 @@ from dxbeam.analysis.evaluate.headings import (
     told_apart,
 )
 from dxbeam.analysis.evaluate.page import PROBLEM
-from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
+from dxbeam.analysis.evaluate.text_features import ENCODED, MEAN_VECTOR, STYLE, WORDS
 from dxbeam.analysis.exposure.own_releases import settings_of, settings_of_words
 from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.evaluating import EvaluateOptions
@@ -102,12 +102,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
             raise ConfigurationError(f"`{flag}` {field}: this is the text or the id; name another")
     vocabulary = artifact.handle(shared.vocabulary) if shared.vocabulary else None
     language_model = _language_model(shared.language_model, vocabulary)
-    questions = []
-    if flags.task:
-        kinds = (WORDS, MEAN_VECTOR) if vocabulary else (WORDS,)
-        questions.append(classification.task(flags.task, kinds))
-    if flags.attack:
-        questions.append(classification.attack(flags.attack, (STYLE, WORDS)))
     heading = Heading(
         corpus=flags.original,
         releases=told_apart([release_heading(release, vocabulary) for release in releases]),
@@ -122,7 +116,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         releases,
         vocabulary,
         language_model,
-        questions,
+        list(_classified(flags, vocabulary)),
         flags.reidentify or 0,
         flags.entities or "",
         attackers,
@@ -131,6 +125,17 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         settings_of_words(releases, vocabulary) if flags.canaries else [],
         heading,
     )
+
+
+def _classified(
+    flags: EvaluateOptions, vocabulary: VocabularyHandle | None
+) -> Iterator[Classification]:
+    """The task and the attack, each with the features that classifiers see."""
+    with_vectors, encoded = [MEAN_VECTOR] if vocabulary else [], [ENCODED] if flags.encoder else []
+    if flags.task:
+        yield classification.task(flags.task, [WORDS, *with_vectors, *encoded])
+    if flags.attack:
+        yield classification.attack(flags.attack, [STYLE, WORDS, *encoded])
 
 
 def _attackers(

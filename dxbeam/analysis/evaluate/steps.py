@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import apache_beam as beam
 from apache_beam import pvalue
 
+from dxbeam.analysis.corpora.described import Describe
 from dxbeam.analysis.corpora.encoded import ATTACKS, CompareEncoded
 from dxbeam.analysis.corpora.perplexity import JudgeTexts
 from dxbeam.analysis.corpora.transform import CompareCorpora
@@ -38,24 +39,25 @@ def measured_in(
     scores, attacks = [], [*_attacks_on(job, pipeline, documents)]
     if flags.word_statistics:
         scores.append(documents | "CompareCorpora" >> CompareCorpora(job.vocabulary))
+    none = pipeline | "None" >> beam.Create([])
+    classified = none
+    if job.questions or flags.encoder:
+        describe = Describe(job.questions, job.vocabulary, sorted(ENGLISH), flags.encoder or "")
+        described = documents | "Describe" >> beam.ParDo(describe)
+    if job.questions:
+        curve_of = "task" if flags.learning_curve else ""
+        classified = described | "Classify" >> Classify(job.questions, curve_of)
     if flags.encoder:
-        compared = documents | "Encode" >> CompareEncoded(flags.encoder, job.reidentify)
+        compared = described | "CompareEncoded" >> CompareEncoded(job.reidentify)
         scores.append(compared.scores)
         attacks.append(compared[ATTACKS])
     if flags.perplexity_model:
         scores.append(documents | "JudgeTexts" >> JudgeTexts(flags.perplexity_model))
-    none = pipeline | "None" >> beam.Create([])
     return Measured(
-        _classified_in(job, documents) if job.questions else none,
+        classified,
         [none, *scores] | "OfCorpora" >> beam.Flatten(),
         attacks | "Attacks" >> beam.Flatten(),
     )
-
-
-def _classified_in(job: EvaluateJob, documents: pvalue.PCollection) -> pvalue.PCollection:
-    curve_of = "task" if job.options.view_as(EvaluateOptions).learning_curve else ""
-    classify = Classify(job.questions, job.vocabulary, sorted(ENGLISH), curve_of)
-    return documents | "Classify" >> classify
 
 
 def _attacks_on(

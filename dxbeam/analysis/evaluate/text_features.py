@@ -31,6 +31,22 @@ one to three gaps, of which texts without words have one. ENCODED is what a mode
 which is not made here."""
 
 
+class Described(NamedTuple):
+    """A document before and after, as what is seen of it.
+
+    Attributes:
+      order: a hash of its id.
+      labels: by the field, its class; without fields that it does not have.
+      original: the features of the original; and
+      released: by the number of the release, those of what was released.
+    """
+
+    order: int
+    labels: Mapping[str, str]
+    original: Features
+    released: Mapping[int, Features]
+
+
 class Block(NamedTuple):
     """Counts.
 

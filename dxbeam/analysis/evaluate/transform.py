@@ -3,7 +3,7 @@
 What is computed of each document is computed by whichever worker takes it, and sums are added up.
 An original is looked at once, next to all that was released of it, and classifiers learn from the
 originals once. Only classifiers need all documents of a release in one place: some 20 kilobytes
-each, of hashes and no text.
+each, of hashes and no text, and two vectors where there is a sentence encoder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dxbeam.analysis.evaluate.document_scores import (
     Released,
     Sums,
 )
-from dxbeam.analysis.evaluate.text_features import FeatureMaker
+from dxbeam.analysis.evaluate.text_features import Described
 from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -110,31 +110,22 @@ class ScoreDocuments(beam.PTransform):
 class Classify(beam.PTransform):
     """Trains and tests classifiers.
 
-    PCollection[DocumentVersions] -> PCollection[tuple[int | None, Classified]], each with the
-    number of the release, or None for what is reported of originals only. All documents of a
-    release come together on one worker, as features.
+    PCollection[Described] -> PCollection[tuple[int | None, Classified]], each with the number of
+    the release, or None for what is reported of originals only. All documents of a release come
+    together on one worker, as features.
 
     Args:
-      questions: what is classified.
-      vocabulary: the handle of the artifact, or None.
-      function_words: public words, for features of style.
+      questions: what is classified, by features that documents were described by.
       curve_of: the name of the question whose learning curve is wanted; "" for none.
     """
 
-    def __init__(
-        self,
-        questions: Sequence[Classification],
-        vocabulary: VocabularyHandle | None,
-        function_words: Sequence[str],
-        curve_of: str = "",
-    ):
+    def __init__(self, questions: Sequence[Classification], curve_of: str = ""):
         super().__init__()
         self._questions, self._curve_of = list(questions), curve_of
-        self._describe = _Describe(questions, vocabulary, function_words)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
-        """Makes features everywhere, learns from originals, and then from each release."""
-        described = documents | "Describe" >> beam.ParDo(self._describe).with_outputs(
+        """Learns from originals, and then from each release."""
+        examples = documents | "Examples" >> beam.FlatMap(_examples, self._questions).with_outputs(
             _OF_ORIGINALS, main="released"
         )
         every_question = documents.pipeline | "Asked" >> beam.Create(
@@ -142,7 +133,7 @@ class Classify(beam.PTransform):
         )
         learnt = (
             # The second, so that a question without documents is refused.
-            (described[_OF_ORIGINALS], every_question)
+            (examples[_OF_ORIGINALS], every_question)
             | "OriginalsAndAsked" >> beam.Flatten()
             | "AllOriginals" >> beam.GroupByKey()
             | "Learn"
@@ -151,7 +142,7 @@ class Classify(beam.PTransform):
             )
         )
         of_releases = (
-            described["released"]
+            examples["released"]
             | "EachRelease" >> beam.GroupByKey()
             | "Classify"
             >> beam.FlatMap(
@@ -165,6 +156,21 @@ _OF_ORIGINALS, _TRAINED = "of originals", "trained"
 
 _ALONE = (ORIGINAL, ORIGINAL)
 """The trial that needs no release."""
+
+
+def _examples(document: Described, questions: Sequence[Classification]) -> Iterator[Any]:
+    order, labels, original, released = document
+    for number, question in enumerate(questions):
+        if question.field not in labels:
+            continue
+        before = {kind: original[kind] for kind in question.models}
+        example = Example(order, labels[question.field], {ORIGINAL: before})
+        yield pvalue.TaggedOutput(_OF_ORIGINALS, (number, example))
+        # Originals are tested by what is learnt from a release, and otherwise not looked at.
+        tested = {ORIGINAL: before} if (RELEASED, ORIGINAL) in question.trials else {}
+        for release, features in released.items():
+            after = {kind: features[kind] for kind in question.models}
+            yield (number, release), example._replace(texts={**tested, RELEASED: after})
 
 
 def _learnt(
@@ -259,41 +265,3 @@ class _AddUp(beam.CombineFn):
 
     def extract_output(self, accumulator: Sums) -> Sums:
         return accumulator
-
-
-class _Describe(WithVocabulary):
-    def __init__(
-        self,
-        questions: Sequence[Classification],
-        vocabulary: VocabularyHandle | None,
-        function_words: Sequence[str],
-    ):
-        super().__init__(vocabulary)
-        self._questions = list(questions)
-        self._function_words = function_words
-
-    def setup(self) -> None:
-        super().setup()
-        kinds = dict.fromkeys(kind for question in self._questions for kind in question.models)
-        self._maker = FeatureMaker(list(kinds), self._vocabulary, self._function_words)
-
-    def process(self, document: DocumentVersions) -> Iterator[Any]:
-        labels = [document.fields.get(question.field) for question in self._questions]
-        if all(label is None for label in labels):
-            return
-        original = self._maker.features(document.original, document.words)
-        released = {
-            release: self._maker.features(text.text, text.words)
-            for release, text in document.released.items()
-        }
-        for number, (question, label) in enumerate(zip(self._questions, labels, strict=True)):
-            if label is None:
-                continue
-            before = {kind: original[kind] for kind in question.models}
-            example = Example(hash_of(document.id), str(label), {ORIGINAL: before})
-            yield pvalue.TaggedOutput(_OF_ORIGINALS, (number, example))
-            # Originals are tested by what is learnt from a release, and otherwise not looked at.
-            tested = {ORIGINAL: before} if (RELEASED, ORIGINAL) in question.trials else {}
-            for release, features in released.items():
-                after = {kind: features[kind] for kind in question.models}
-                yield (number, release), example._replace(texts={**tested, RELEASED: after})

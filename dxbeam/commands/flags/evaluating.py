@@ -66,10 +66,11 @@ from dxbeam.commands.flags.flag import Flag, topic
     Flag(
         "encoder",
         "DIR",
-        "a sentence encoder that tells how alike originals and releases are, MAUVE, and with "
-        "--reidentify finds documents again: a directory on every worker, as sentence-transformers "
-        "or save_pretrained of Hugging Face's transformers writes it; safetensors only, nothing is "
-        "downloaded (needs dxbeam[neural]; default: none)",
+        "a sentence encoder that tells how alike originals and releases are, MAUVE, with --task "
+        "and --attack classifies documents, too, and with --reidentify finds them again: a "
+        "directory on every worker, as sentence-transformers or save_pretrained of Hugging "
+        "Face's transformers writes it; safetensors only, nothing is downloaded (needs "
+        "dxbeam[neural]; default: none)",
     ),
     Flag(
         "perplexity_model",

@@ -55,6 +55,13 @@ def test_the_mean_of_all_states_is_taken(tmp_path: Path) -> None:
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
+def test_a_causal_model_encodes_likewise(tmp_path: Path) -> None:
+    model = tiny_models.causal(tmp_path, PIECES, 8).transformer
+    vectors = open_encoder(str(tmp_path)).encode(TEXTS)
+    expected = [_states(model, text).mean(axis=0) for text in TEXTS]
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("mode", "of"),
     [

@@ -18,7 +18,7 @@ from dxbeam.analysis.evaluate.classification import (
     task,
     train_on_originals,
 )
-from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS, FeatureMaker
+from dxbeam.analysis.evaluate.text_features import ENCODED, MEAN_VECTOR, STYLE, WORDS, FeatureMaker
 from dxbeam.errors import CorpusError
 from tests.support import vocabularies
 
@@ -130,6 +130,21 @@ def test_labels_that_mean_nothing_are_not_learnt() -> None:
     ]
     rows = classify(meaningless, task("x", [MEAN_VECTOR]))
     assert 0.35 < _found(rows, "task_accuracy", MEAN_VECTOR, ORIGINAL, ORIGINAL).value < 0.65
+
+
+def test_the_scale_of_an_encoder_means_nothing() -> None:
+    """Nor where its vectors are; mean word vectors keep the scale of the embedding."""
+
+    def rows(kind: str, scale: float) -> list[Classified]:
+        examples = []
+        for example in _examples(60, 0.7):
+            vectors = {side: texts[MEAN_VECTOR] for side, texts in example.texts.items()}
+            moved = {side: {kind: scale * (vector + 1)} for side, vector in vectors.items()}
+            examples.append(example._replace(texts=moved))
+        return classify(examples, attack("author", [kind]))
+
+    assert rows(ENCODED, 1.0) == rows(ENCODED, 1024.0)
+    assert rows(MEAN_VECTOR, 1.0) != rows(MEAN_VECTOR, 1024.0)
 
 
 def test_scores_are_those_of_scikit_learn() -> None:
