@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.decoding_tables import TABLES, Row, epsilon_of, released, rows_of
 from benchmarks.matrix_tables import MATRIX, OTHERS, matrix
+from benchmarks.reidentification_tables import reidentified
 from benchmarks.risk_tables import (
     ATTACKED,
     HEADINGS,
@@ -45,6 +46,8 @@ def drawn(name: str) -> str:
         return _page_table(*models(name))
     if name in (*MATRIX, *OTHERS):
         return _page_table(*matrix(name))
+    if name == "reidentified":
+        return _page_table(*reidentified())
     if name in ATTACKED:
         return _drawn_attacked(*ATTACKED[name])
     table = TABLES[name]
