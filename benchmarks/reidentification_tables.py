@@ -19,8 +19,6 @@ _COLUMNS = {
 }
 """Columns of the table: the attacker."""
 
-_BLIND = {"number of words": "nearest by length", "gaps": "nearest by length and gaps"}
-
 _FIRST = "right one first"
 
 
@@ -40,13 +38,10 @@ def reidentified() -> Drawn:
         ]
         for mechanism, epsilon, reader in order
     ]
-    some = by_setting[order[0]]
-    blind = "; ".join(f"with {name}: {_cell(some[one])}" for name, one in _BLIND.items())
-    cells.append(["any", "any", blind, *["" for _ in list(_COLUMNS)[1:]]])
     used = [row for rows in by_setting.values() for row in rows.values()]
     return ["released", "ε", *_COLUMNS], cells, used
 
 
 def _cell(row: Row) -> str:
-    share, low, high, _ = (100 * value for value in row[_FIRST])
-    return f"{share:.1f} ({low:.1f}–{high:.1f})"
+    share, low, high = (f"{100 * value:.1f}".replace("100.0", "100") for value in row[_FIRST][:3])
+    return f"{share} ({low}–{high})"
