@@ -120,6 +120,7 @@ def with_the_house_as_it_is(text: str) -> str:
     return before + begin + drawn_house() + end + after
 
 
+@pytest.mark.slow
 def test_the_house_is_drawn_as_it_is() -> None:
     text = CONTRIBUTING.read_text("utf-8")
     assert text == with_the_house_as_it_is(text), "draw it again: python -m tests.test_docs"

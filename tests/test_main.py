@@ -106,6 +106,7 @@ def test_mistakes_are_told_as_by_the_launcher(command: str, tmp_path: Path) -> N
     assert ended.stderr == "dxbeam: unknown flag --epsilom; did you mean --epsilon?\n"
 
 
+@pytest.mark.slow
 def test_commands_that_only_read_do_without_beam(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['apache_beam'] = None\n")
     corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])

@@ -130,6 +130,7 @@ def test_a_mechanism_is_imported_quickly_and_alone() -> None:
     assert imported == []
 
 
+@pytest.mark.slow
 def test_no_public_name_imports_beam() -> None:
     run_python(f"{WITHOUT_BEAM}for name in dxbeam.__all__: getattr(dxbeam, name)")
 

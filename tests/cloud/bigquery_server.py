@@ -76,7 +76,7 @@ class BigQuery(Tables):
         }
 
     def start(self) -> None:
-        threading.Thread(target=self.rest.serve_forever, daemon=True).start()
+        threading.Thread(target=self.rest.serve_forever, args=(0.01,), daemon=True).start()
         self._rows.start()
 
     def stop(self) -> None:

@@ -151,7 +151,7 @@ def running() -> Iterator[Front]:
     emulator.start()
     address = emulator._api._httpd.socket.getsockname()
     front = Front((address[0], address[1]))
-    threading.Thread(target=front.serve_forever, daemon=True).start()
+    threading.Thread(target=front.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield front
     finally:

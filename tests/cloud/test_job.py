@@ -161,7 +161,7 @@ def _service_account(folder: Path, token: str) -> Iterator[Path]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     account = {
         "type": "service_account",

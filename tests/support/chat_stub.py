@@ -68,7 +68,8 @@ def serve(answer: Callable[[str], Answer] | None = None) -> Iterator[Stub]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     stub = Stub(f"http://127.0.0.1:{server.server_port}/v1")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks for the end of the block that often, in seconds; by default every half.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield stub

@@ -465,6 +465,7 @@ def test_damaged_zips(tmp_path):
     refused(str(path), "is encrypted", "auto")
 
 
+@pytest.mark.slow
 def test_a_real_file(real_data):
     path = real_data / "embeddings" / "glove.840B.300d.33k.w2v.txt.gz"
     if not path.exists():

@@ -47,6 +47,7 @@ def test_a_vocabulary_that_is_probably_a_mistake(vocabulary: Vocabulary, said: s
     assert [str(each.message) for each in warned] == found
 
 
+@pytest.mark.slow
 def test_it_is_said_when_it_is_built_and_when_it_is_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
