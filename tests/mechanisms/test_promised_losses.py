@@ -42,7 +42,7 @@ ORDERS = {1: [(0, 1, 2, 3)], 3: [(0, 1, 2, 3), (2, 0, 1, 3), (2, 1, 0, 3)]}
 TOLERANCE = 1e-6
 
 ORDERED_ONLY = ("fluent",)
-"""Mechanisms that read words in their order, and go with no bag."""
+"""Mechanisms that read words in their order, and cannot be used with bags."""
 
 CASES = [pytest.param(*case, id=f"{case[0]} {case[1] or ''}") for case in PARAMETERS]
 

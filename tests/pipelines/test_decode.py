@@ -75,7 +75,7 @@ def test_one_key_read_in_two_ways_is_charged_once(tmp_path: Path) -> None:
     --decode=best --language_model=demo  must be one of nearest, prior, context
     {CONTEXT} --decode_loss=none  must be one of word, distance
     {CONTEXT} --bag_of_words=10  choose --decode prior
-    {CONTEXT} --mechanism=santext_plus --allow_unsound  goes with no --mechanism santext_plus
+    {CONTEXT} --mechanism=santext_plus --allow_unsound  cannot be used with --mechanism santext_plus
     """
 )
 def test_what_does_not_go_together_is_refused_before_work_starts(

@@ -4,11 +4,11 @@ Those of ``linking`` compare the released words as they are. Those here know the
 
 - The likeliest original: the one under which the release is the most probable, by the channel of
   single words: the largest sum of log Pr[x_t -> z_t] over places t. Where words are drawn one by
-  one, and each of N originals is as probable beforehand, nobody who sees only the released words is
-  right more often, with the true channel. Decoded text is not drawn so. Originals with another
-  number of words are impossible.
-- Who reads the release first, as ``attackers`` do, and then looks for the nearest original by
-  TF-IDF of the words that were read.
+  one, the channel is the true one and each of N originals is as probable beforehand, this is Bayes'
+  rule: no attacker who sees only the released words is right more often in expectation. Words of
+  decoded text are not drawn one by one. Originals with another number of words are impossible.
+- One that reads the release first, as ``attackers`` do, and then looks for the nearest original by
+  TF-IDF of the words that it read.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def audit_promises(subject: Subject, n: int) -> Iterator[Finding]:
         originals += [(_STRANGE,), (_ODD,)]
         yield from _audit(configuration, vocabulary, reference, originals, outcome, setting)
     if isinstance(subject.configuration.mechanism, ReadsReleased):
-        return  # it goes with no bag
+        return  # it cannot be used with bags
     for rule in ("noise", "drop"):
         configuration = _configuration(subject, rule, subject.bag(LENGTH, STOP_WORDS))
         setting = f"bag of {LENGTH} words, unknown words: {rule}, n = {n}"

@@ -50,8 +50,8 @@ def why_not_decoded(mechanism: Mechanism) -> str | None:
     if isinstance(mechanism, (DescribesNoise, ChoosesWords)):
         return None
     return (
-        f"`decode` goes with no `mechanism` {mechanism.name}: what it draws has no known density "
-        "or channel; leave `decode` out"
+        f"`decode` cannot be used with `mechanism` {mechanism.name}: what it draws has no known "
+        "density or channel; leave `decode` out"
     )
 
 

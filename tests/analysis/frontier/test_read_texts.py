@@ -54,7 +54,7 @@ def test_texts_are_released_as_by_the_sanitizer(text: str) -> None:
         ("laplace:decode=context", None, "name it with `language_model`"),
         ("laplace:decode=best", NAMED, "`decode`"),
         ("laplace:decode_loss=word", NAMED, "`decode_loss` is of use with `decode`"),
-        ("fluent:decode=context", NAMED, "`decode` goes with no `mechanisms` fluent"),
+        ("fluent:decode=context", NAMED, "`decode` cannot be used with `mechanisms` fluent"),
         ("fluent:language_model=x", NAMED, "`mechanisms`: language_model has a separate flag"),
     ],
 )

@@ -221,7 +221,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     named = Configuration(MECHANISM, decoder=Decoder("context", model="f" * 64))
     with pytest.raises(ConfigurationError, match="not the one that the decoder names"):
         Sanitizer(made, named, KEY, model)
-    with pytest.raises(ConfigurationError, match="no `mechanism` santext_plus"):
+    with pytest.raises(ConfigurationError, match="cannot be used with `mechanism` santext_plus"):
         Configuration(
             make_mechanism("santext_plus", epsilon=2.0),
             allow_unsound=True,

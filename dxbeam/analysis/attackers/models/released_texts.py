@@ -154,7 +154,7 @@ def guess_released(
         model = guess_with_model(
             released, sizes, rehearsed, own, candidates, public, attackers.model
         )
-        masked = by_masks(np.split(released, np.cumsum(sizes)[:-1]), attackers.model)
+        masked = by_masks(_by_text(released, sizes), attackers.model)
     asked = None
     if attackers.asking is not None:
         asked = _asked(released, sizes, rehearsed, attackers.asking, search)
@@ -172,7 +172,7 @@ def guess_with_model(
 ) -> list[Ids]:
     """What the attacker with a language model guesses, of released words or of noisy vectors.
 
-    Where believing the release gets more of its own pairs, it believes.
+    It guesses the released words themselves where these are right more often in its own pairs.
 
     Args:
       seen: of the texts, one after the other.
@@ -188,11 +188,12 @@ def guess_with_model(
     tried_sizes = [len(text) for text in tried.originals]
     rehearsal = judged(first, tried_sizes, public.following, model)
     weight = best_weight(tried.originals, rehearsal)
-    believed = _words(tried.seen)
-    if believed is not None and right_of(
-        tried.originals, np.split(believed, np.cumsum(tried_sizes)[:-1])
-    ) > right_of(tried.originals, rehearsal.guesses(weight)):
-        return np.split(np.asarray(seen, np.int64), np.cumsum(sizes)[:-1])
+    words = _words(seen)
+    if words is not None:
+        unread = _by_text(tried.released, tried_sizes)
+        read = rehearsal.guesses(weight)
+        if right_of(tried.originals, unread) > right_of(tried.originals, read):
+            return _by_text(words, sizes)
     return judged(candidates(seen), sizes, public.following, model).guesses(weight)
 
 
@@ -202,12 +203,12 @@ def _asked(
     """What an endpoint guesses; the first texts, as many as may be asked for."""
     vocabulary = search.vocabulary
 
-    ends = np.cumsum([len(text) for text in rehearsed.originals])[:-1]
-    pairs = zip(np.split(rehearsed.released, ends), rehearsed.originals, strict=True)
+    pieces_seen = _by_text(rehearsed.released, [len(text) for text in rehearsed.originals])
+    pairs = zip(pieces_seen, rehearsed.originals, strict=True)
     examples = [
         (vocabulary.words_of(after), vocabulary.words_of(before)) for after, before in pairs
     ][:EXAMPLES]
-    texts = [vocabulary.words_of(text) for text in np.split(released, np.cumsum(sizes)[:-1])]
+    texts = [vocabulary.words_of(text) for text in _by_text(released, sizes)]
     guesses = reconstructed(texts, examples, asking)
     return [None if guess is None else vocabulary.ids_of(guess) for guess in guesses]
 
@@ -269,3 +270,7 @@ def learn_from(
 def _words(seen: Ids | Floats) -> Ids | None:
     """The released words, where these are what is seen."""
     return np.asarray(seen, np.int64) if seen.ndim == 1 else None
+
+
+def _by_text(words: Ids, sizes: Sequence[int]) -> list[Ids]:
+    return np.split(words, np.cumsum(sizes)[:-1])

@@ -8,7 +8,8 @@ q being either p(x | z_t) of the released word only, or p(x | text) of the attac
 The text around is that attacker's best guess, as the released one is mostly noise. A model of one
 field misleads in another, and words that are guessed wrongly mislead it, so which q and which w
 between 0 and 1 are taken is chosen on public text that the attacker has released itself. With w = 0
-it is one of the two attackers that it starts from.
+it is one of the two attackers that it starts from. Where the released words themselves are right
+more often on that text, it guesses these.
 
 By masks (Yue et al.: Differential privacy for text analytics via natural text sanitization, 2021,
 section 4.3). Each released word is hidden and the model guesses it from the others. It knows
